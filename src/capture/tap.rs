@@ -1,0 +1,323 @@
+//! The bounded channel between the traffic and the recorder.
+//!
+//! It is bounded in bytes. When it is full, a pump waits only while the recorder gets its commits done; otherwise,
+//! or after a second for one chunk, the copy is dropped and counted, never the traffic.
+
+use crate::clock::Stopwatch;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many bytes of copies may wait.
+pub const CAPACITY: usize = 32 << 20;
+
+/// A commit older than this does not count as progress; ns.
+const PROGRESS_NS: i64 = 250_000_000;
+
+/// How long one chunk may wait for room.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// What a queued chunk costs besides its bytes, roughly.
+const OVERHEAD: usize = 96;
+
+/// A stream that is tapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// From the client to the server.
+    Stdin,
+    /// From the server to the client.
+    Stdout,
+    /// The server's stderr.
+    Stderr,
+}
+
+impl Lane {
+    /// Returns the lane's number.
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Self::Stdin => 0,
+            Self::Stdout => 1,
+            Self::Stderr => 2,
+        }
+    }
+}
+
+/// Bytes whose copies were dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// How many.
+    pub bytes: u64,
+    /// How many line ends are among them.
+    pub lines: u64,
+}
+
+/// What the recorder is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// A chunk was read and is about to be written on.
+    Chunk {
+        /// Where it came from.
+        lane: Lane,
+        /// When it was received, ns since the session began.
+        received_ns: i64,
+        /// When it was about to be written on.
+        forwarded_ns: i64,
+        /// What was dropped of the lane just before it.
+        lost_before: Loss,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// A stream ended.
+    End(Lane),
+    /// Something happened beside the streams.
+    Event {
+        /// When, ns since the session began.
+        at_ns: i64,
+        /// What.
+        what: &'static str,
+        /// A number that belongs to it.
+        value: Option<i64>,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    bytes: usize,
+    lost: [Loss; 3],
+    closed: bool,
+    discarding: bool,
+    // The recorder sleeps until the queue holds so much; usize::MAX while it works.
+    wake_at: usize,
+}
+
+/// The channel.
+#[derive(Debug)]
+pub struct Tap {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    room: Condvar,
+    clock: Stopwatch,
+    last_commit_ns: AtomicI64,
+    lost_bytes: AtomicU64,
+    lost_lines: AtomicU64,
+    waiting_calls: AtomicUsize,
+}
+
+impl Tap {
+    /// Returns an empty channel; the time of the session runs with `clock`.
+    #[must_use]
+    pub fn new(clock: Stopwatch) -> Self {
+        Self {
+            queue: Mutex::new(Queue { wake_at: usize::MAX, ..Queue::default() }),
+            filled: Condvar::new(),
+            room: Condvar::new(),
+            clock,
+            last_commit_ns: AtomicI64::new(0),
+            lost_bytes: AtomicU64::new(0),
+            lost_lines: AtomicU64::new(0),
+            waiting_calls: AtomicUsize::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // A recorder that panicked must not take the traffic with it.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over the copy of a chunk.
+    pub fn chunk(&self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
+        let cost = bytes.len() + OVERHEAD;
+        let mut queue = self.lock();
+        if !queue.discarding && queue.bytes + cost > CAPACITY {
+            queue = self.wait_for_room(queue, cost);
+        }
+        if queue.discarding || queue.bytes + cost > CAPACITY {
+            let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
+            let loss = &mut queue.lost[lane.index()];
+            loss.bytes += bytes.len() as u64;
+            loss.lines += lines;
+            self.lost_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            self.lost_lines.fetch_add(lines, Ordering::Relaxed);
+            return;
+        }
+        let lost_before = std::mem::take(&mut queue.lost[lane.index()]);
+        queue.items.push_back(Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes: bytes.to_vec() });
+        queue.bytes += cost;
+        self.wake(&queue);
+    }
+
+    /// Tells of the end of a stream, or of an event.
+    pub fn tell(&self, item: Item) {
+        let mut queue = self.lock();
+        if queue.discarding {
+            return;
+        }
+        queue.bytes += OVERHEAD;
+        queue.items.push_back(item);
+        self.wake(&queue);
+    }
+
+    fn wake(&self, queue: &Queue) {
+        // Notifying is a system call: it is left out while the recorder is at work.
+        if queue.bytes >= queue.wake_at {
+            self.filled.notify_one();
+        }
+    }
+
+    fn wait_for_room<'q>(&self, mut queue: MutexGuard<'q, Queue>, cost: usize) -> MutexGuard<'q, Queue> {
+        let begun = self.clock.elapsed();
+        loop {
+            let stalled = self.clock.elapsed_ns() - self.last_commit_ns.load(Ordering::Relaxed) > PROGRESS_NS;
+            let waited = self.clock.elapsed().saturating_sub(begun);
+            if queue.discarding || queue.bytes + cost <= CAPACITY || stalled || waited >= LONGEST_WAIT {
+                return queue;
+            }
+            queue = match self.room.wait_timeout(queue, Duration::from_millis(20)) {
+                Ok((queue, _)) => queue,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    /// Ends the session: the recorder takes what is there and stops.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_all();
+    }
+
+    /// Drops every copy from now on, and those that wait: nothing can be recorded any more.
+    pub fn discard(&self) {
+        let mut queue = self.lock();
+        queue.discarding = true;
+        let items = std::mem::take(&mut queue.items);
+        queue.bytes = 0;
+        for item in items {
+            if let Item::Chunk { bytes, lost_before, .. } = item {
+                let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+                self.lost_bytes.fetch_add(bytes.len() as u64 + lost_before.bytes, Ordering::Relaxed);
+                self.lost_lines.fetch_add(lines + lost_before.lines, Ordering::Relaxed);
+            }
+        }
+        drop(queue);
+        self.room.notify_all();
+    }
+
+    /// Waits for items, and then a little longer so that one transaction takes many.
+    ///
+    /// Returns `None` once the session is closed and everything was taken; an empty list after `idle` without items.
+    pub fn take(&self, window: Duration, enough: usize, idle: Duration) -> Option<Vec<Item>> {
+        let mut queue = self.lock();
+        if queue.items.is_empty() {
+            if queue.closed {
+                return None;
+            }
+            queue.wake_at = 0;
+            queue = self.sleep(queue, idle);
+        }
+        if !queue.items.is_empty() && !queue.closed && queue.bytes < enough {
+            queue.wake_at = enough;
+            queue = self.sleep(queue, window);
+        }
+        queue.wake_at = usize::MAX;
+        // Not everything at once: what is taken is out of the bound until it is committed.
+        let mut taken = Vec::new();
+        let mut bytes = 0;
+        while bytes < enough * 4 {
+            let Some(item) = queue.items.pop_front() else { break };
+            let cost = OVERHEAD + if let Item::Chunk { bytes, .. } = &item { bytes.len() } else { 0 };
+            bytes += cost;
+            queue.bytes = queue.bytes.saturating_sub(cost);
+            taken.push(item);
+        }
+        drop(queue);
+        self.room.notify_all();
+        Some(taken)
+    }
+
+    fn sleep<'q>(&self, queue: MutexGuard<'q, Queue>, time: Duration) -> MutexGuard<'q, Queue> {
+        match self.filled.wait_timeout(queue, time) {
+            Ok((queue, _)) => queue,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+
+    /// Returns true once the session was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Notes that a commit was done.
+    pub fn committed(&self) {
+        self.last_commit_ns.store(self.clock.elapsed_ns(), Ordering::Relaxed);
+    }
+
+    /// Takes what was dropped of each lane and is not yet part of a chunk.
+    #[must_use]
+    pub fn take_lost(&self) -> [Loss; 3] {
+        std::mem::take(&mut self.lock().lost)
+    }
+
+    /// Returns how much was dropped in all.
+    #[must_use]
+    pub fn lost(&self) -> Loss {
+        Loss { bytes: self.lost_bytes.load(Ordering::Relaxed), lines: self.lost_lines.load(Ordering::Relaxed) }
+    }
+
+    /// Returns the clock of the session.
+    #[must_use]
+    pub fn clock(&self) -> Stopwatch {
+        self.clock
+    }
+
+    /// Notes how many calls wait for an answer.
+    pub fn set_waiting_calls(&self, calls: usize) {
+        self.waiting_calls.store(calls, Ordering::Relaxed);
+    }
+
+    /// Returns how many calls wait for an answer, as far as the recorder has come.
+    #[must_use]
+    pub fn waiting_calls(&self) -> usize {
+        self.waiting_calls.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_counted_with_the_next_chunk() {
+        let tap = Tap::new(Stopwatch::start());
+        let big = vec![b'x'; CAPACITY - OVERHEAD];
+        tap.chunk(Lane::Stdin, 0, 0, &big);
+        // No commit was ever done: nothing is waited for beyond the first 250 ms of the session.
+        tap.chunk(Lane::Stdin, 1, 1, b"a\nb\n");
+        tap.chunk(Lane::Stdout, 2, 2, b"c\n");
+        assert_eq!(tap.lost(), Loss { bytes: 6, lines: 3 });
+        let first = tap.take(Duration::ZERO, 1, Duration::ZERO);
+        assert_eq!(first.map(|items| items.len()), Some(1));
+        tap.chunk(Lane::Stdin, 3, 3, b"d\n");
+        tap.close();
+        let Some(items) = tap.take(Duration::ZERO, 1, Duration::ZERO) else { panic!("closed too early") };
+        let lost: Vec<Loss> = items
+            .iter()
+            .filter_map(|item| if let Item::Chunk { lost_before, .. } = item { Some(*lost_before) } else { None })
+            .collect();
+        assert_eq!(lost, [Loss { bytes: 4, lines: 2 }]);
+        assert_eq!(tap.take_lost()[1], Loss { bytes: 2, lines: 1 });
+        assert_eq!(tap.take(Duration::ZERO, 1, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn a_recorder_that_is_gone_costs_nothing_but_the_copy() {
+        let tap = Tap::new(Stopwatch::start());
+        tap.chunk(Lane::Stdin, 0, 0, b"a\n");
+        tap.discard();
+        tap.chunk(Lane::Stdin, 0, 0, b"bb\n");
+        assert_eq!(tap.lost(), Loss { bytes: 5, lines: 2 });
+    }
+}

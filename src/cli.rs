@@ -1,0 +1,243 @@
+//! The command line as a whole: which commands there are, and how the program ends.
+
+use crate::commands::{self, Context};
+use crate::error::CommandError;
+use crate::exit_code::Code;
+use crate::output::ui::{Color, Ui, install_panic_line};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+{about}
+
+{usage-heading} {usage}
+
+Record:
+  record       Run a server command and record what it and its client say
+  sessions     List, show, rename and delete recordings (alias: ls)
+
+Look:
+  inspect      Show the messages of a session, or one exchange
+
+Files:
+  export       Write a session to a file that can be read, committed and imported
+  import       Read a session file into the store
+
+Other:
+  demo         Record a scripted client and a sample server, and look at the recording
+  help         Explain a command
+
+Options:
+{options}
+
+Exit codes: 0 done; 1 the answer is \"no\"; 2 usage; 3 could not do it. `record` ends as the server did.
+";
+
+/// Record what an MCP client and its server say, and look at it
+#[derive(Debug, Parser)]
+#[command(name = "mcp-tap", version, help_template = HELP, disable_help_subcommand = false)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct GlobalArgs {
+    /// Use this store (else MCP_TAP_STORE, the user's configuration, ~/.local/state/mcp-tap/store.db)
+    #[arg(long, value_name = "FILE", global = true)]
+    pub store: Option<PathBuf>,
+    /// Colour the output
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
+    pub color: Color,
+    /// Say nothing but data and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Record(commands::record::RecordArgs),
+    #[command(alias = "ls")]
+    Sessions(commands::sessions::SessionsArgs),
+    Inspect(commands::inspect::InspectArgs),
+    Export(commands::export::ExportArgs),
+    Import(commands::import::ImportArgs),
+    Demo(commands::demo::DemoArgs),
+    #[command(hide = true, name = "sample-server")]
+    SampleServer(crate::sample::SampleArgs),
+    #[command(hide = true)]
+    Show(Guess),
+}
+
+/// Takes whatever was typed after a word that is no command of ours.
+#[derive(Debug, Args)]
+struct Guess {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _rest: Vec<OsString>,
+}
+
+/// Runs the program.
+#[must_use]
+pub fn run() -> ExitCode {
+    install_panic_line();
+    let words = mark_command(std::env::args_os().collect());
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    match &cli.command {
+        // These own stdout, or become something else: no printer is made for them.
+        Some(Command::Record(args)) => return commands::record::run(&cli.global, args).into(),
+        Some(Command::SampleServer(args)) => return crate::sample::serve(args).into(),
+        _ => {}
+    }
+    let (location, config_error) = crate::config::location(cli.global.store.as_deref());
+    let mut ctx = Context { ui: Ui::new(cli.global.color, cli.global.quiet), location };
+    let done = match config_error {
+        Some(error) => {
+            Err(CommandError::failed(error.to_string()).hint("mend the file, or name the store with --store FILE"))
+        }
+        None => dispatch(&mut ctx, cli.command.as_ref()),
+    };
+    let done = done.and_then(|code| ctx.ui.flush().map(|()| code));
+    match done {
+        Ok(code) => u8::from(code).into(),
+        Err(error) if error.broken_pipe => ExitCode::SUCCESS,
+        Err(error) => {
+            ctx.ui.error(&error);
+            u8::from(error.code).into()
+        }
+    }
+}
+
+fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, CommandError> {
+    match command {
+        None => commands::home::run(ctx),
+        Some(Command::Sessions(args)) => commands::sessions::run(ctx, args),
+        Some(Command::Inspect(args)) => commands::inspect::run(ctx, args),
+        Some(Command::Export(args)) => commands::export::run(ctx, args),
+        Some(Command::Import(args)) => commands::import::run(ctx, args),
+        Some(Command::Demo(args)) => commands::demo::run(ctx, args),
+        Some(Command::Show(_)) => Err(CommandError::usage("no command `show`")
+            .hint("mcp-tap inspect                 the messages of a session")
+            .hint("mcp-tap sessions show           all that is known of a recording")),
+        Some(Command::Record(_) | Command::SampleServer(_)) => Ok(Code::Done),
+    }
+}
+
+/// Prints what clap has to say, in the words of the house.
+fn usage(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let mut ui = Ui::new(Color::Auto, false);
+        let text = error.render().ansi().to_string();
+        let done = ui.print(&text).and_then(|()| ui.flush());
+        return if done.is_err_and(|error| !error.broken_pipe) {
+            u8::from(Code::Failed).into()
+        } else {
+            ExitCode::SUCCESS
+        };
+    }
+    let text = error.render().to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or_default().trim_start_matches("error: ").replace('\'', "`");
+    let mut said = CommandError::usage(message);
+    for line in lines {
+        let line = line.replace('\'', "`");
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            said = said.hint(tip.to_owned());
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            said = said.hint(usage.to_owned());
+        } else if !line.starts_with("For more information") {
+            said.message.push_str(&format!(" {line}"));
+        }
+    }
+    Ui::new(Color::Auto, false).error(&said);
+    u8::from(Code::Usage).into()
+}
+
+/// Puts `--` before the server's command of `record`, where it is not there: several clients take it out.
+///
+/// Everything from the command on is the server's own, to the letter; a word that begins with `-` is never taken for
+/// a command, so that a mistyped flag of ours is an error.
+fn mark_command(mut words: Vec<OsString>) -> Vec<OsString> {
+    let flag_with_value = |word: &OsStr| ["--store", "--color", "--name"].iter().any(|flag| word == *flag);
+    let mut at = 1;
+    let mut in_record = false;
+    while let Some(word) = words.get(at) {
+        if word == "--" {
+            return words;
+        }
+        let is_flag = word.as_encoded_bytes().starts_with(b"-");
+        if flag_with_value(word) {
+            at += 2;
+        } else if is_flag {
+            at += 1;
+        } else if !in_record {
+            if word != "record" {
+                return words;
+            }
+            in_record = true;
+            at += 1;
+        } else {
+            words.insert(at, "--".into());
+            return words;
+        }
+    }
+    words
+}
+
+/// Returns the command line, for what is generated from it.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(words: &[&str]) -> Vec<String> {
+        let words = words.iter().map(OsString::from).collect();
+        mark_command(words).into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn the_servers_command_is_marked_and_left_alone() {
+        let cases: [(&[&str], &[&str]); 7] = [
+            (&["t", "record", "srv", "--db", "x"], &["t", "record", "--", "srv", "--db", "x"]),
+            (
+                &["t", "record", "--name", "n", "srv", "--", "-y"],
+                &["t", "record", "--name", "n", "--", "srv", "--", "-y"],
+            ),
+            (
+                &["t", "--store", "s", "record", "--name=n", "srv"],
+                &["t", "--store", "s", "record", "--name=n", "--", "srv"],
+            ),
+            (&["t", "record", "--", "srv", "--", ""], &["t", "record", "--", "srv", "--", ""]),
+            (&["t", "record", "--nmae", "x"], &["t", "record", "--nmae", "--", "x"]),
+            (&["t", "inspect", "record", "x"], &["t", "inspect", "record", "x"]),
+            (&["t", "record"], &["t", "record"]),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(marked(words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_the_help_and_every_one_in_the_help_is_there() {
+        Cli::command().debug_assert();
+        let help = Cli::command().render_help().to_string();
+        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let line = format!("  {:<11}  {about}", command.get_name());
+            assert!(help.contains(line.trim_end()), "{line}");
+        }
+    }
+}

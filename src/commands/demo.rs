@@ -1,0 +1,130 @@
+//! `demo`: a tour that needs nothing else: a scripted client and the sample server, recorded by the real `record`.
+
+use super::Context;
+use super::inspect::{self, InspectArgs};
+use super::sessions::{ListArgs, list};
+use crate::error::CommandError;
+use crate::exit_code::Code;
+use crate::output::styles::{BOLD, DIM, paint};
+use crate::session::session::ExitStatus;
+use crate::store::location::{Location, NamedBy, lock_folder};
+use crate::transport::stdio::{self, Life};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Record a scripted client and a sample server, and look at the recording
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Divide the times of the story by this
+    #[arg(long, value_name = "N", default_value_t = 40.0, hide = true)]
+    pub speed: f64,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The recording could not be made or read.
+pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
+    // A store of its own beside the user's, made anew each time, unless one was named.
+    let own = ctx.location.named_by != NamedBy::Flag;
+    if own {
+        let path = ctx.location.path.with_file_name("demo.db");
+        clear(&path);
+        ctx.location = Location { path, ..ctx.location.clone() };
+    }
+    let store = ctx.location.path.clone();
+    ctx.ui.line("A client asks a weather server for forecasts; both are played, the recording is real.\n")?;
+    ctx.ui.line(&typed("mcp-tap record --name weather -- mcp-tap sample-server --noise"))?;
+    ctx.ui.flush()?;
+    record(&store, args.speed)?;
+    ctx.ui.line(&typed("mcp-tap sessions"))?;
+    list(ctx, &ListArgs { limit: 5, ..ListArgs::default() })?;
+    ctx.ui.line("")?;
+    ctx.ui.line(&typed("mcp-tap inspect weather"))?;
+    let found = InspectArgs {
+        target: vec!["weather".into()],
+        tool: None,
+        errors: false,
+        slow: None,
+        grep: None,
+        stderr: false,
+        full: false,
+        raw: false,
+        json: false,
+        jsonl: false,
+    };
+    inspect::run(ctx, &found)?;
+    ctx.ui.line("")?;
+    let shown = crate::store::location::shorten(&store, ctx.location.home.as_deref());
+    let lines = [
+        (format!("mcp-tap inspect --store {shown} weather 19"), "one call with all that belongs to it"),
+        (format!("mcp-tap export --store {shown} weather"), "the recording as a file"),
+    ];
+    ctx.ui.line(&paint(BOLD, "Look further:"))?;
+    for (command, what) in lines {
+        ctx.ui.line(&format!("  {command}    {}", paint(DIM, what)))?;
+    }
+    ctx.ui.line(&format!(
+        "\n{}",
+        paint(BOLD, "Your own server: in your client's configuration, put this before its command:")
+    ))?;
+    ctx.ui.line("  mcp-tap record --")?;
+    ctx.ui.line("then use the client, and:")?;
+    ctx.ui.line("  mcp-tap inspect")?;
+    Ok(Code::Done)
+}
+
+fn typed(command: &str) -> String {
+    paint(BOLD, &format!("$ {command}"))
+}
+
+/// Removes what an earlier tour left.
+fn clear(store: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let mut file = store.as_os_str().to_owned();
+        file.push(end);
+        let _ = std::fs::remove_file(file);
+    }
+    let _ = std::fs::remove_dir_all(lock_folder(store));
+}
+
+/// Plays the client against the sample server through `record`.
+fn record(store: &Path, speed: f64) -> Result<(), CommandError> {
+    let tap =
+        std::env::current_exe().map_err(|error| CommandError::failed(format!("cannot find this program: {error}")))?;
+    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let mut argv = vec![tap.clone().into_os_string()];
+    argv.extend(words(&["record", "--name", "weather", "--store"]));
+    argv.push(store.into());
+    argv.extend(words(&["--"]));
+    argv.push(tap.into());
+    argv.extend(words(&["sample-server", "--noise", "--frame-bytes", "54000", "--speed", &speed.to_string()]));
+    let server = stdio::spawn(&argv, true)
+        .map_err(|error| CommandError::failed(format!("cannot start this program again: {error}")))?;
+    let mut talk = File::from(server.stderr);
+    let listener = std::thread::Builder::new().name("stderr".into()).spawn(move || {
+        let mut text = Vec::new();
+        let _ = talk.read_to_end(&mut text);
+        text
+    });
+    let played = crate::sample::story(File::from(server.stdout), File::from(server.stdin), speed);
+    let mut status = None;
+    while let Some(life) = stdio::wait(server.pid) {
+        if let Life::Ended(ended) = life {
+            status = Some(ended);
+            break;
+        }
+    }
+    stdio::reap(server.pid);
+    let said = listener.ok().and_then(|listener| listener.join().ok()).unwrap_or_default();
+    match (played, status) {
+        (Ok(()), Some(ExitStatus::Code(0))) => Ok(()),
+        (played, status) => {
+            let why = played.err().map_or_else(|| format!("it ended with {status:?}"), |error| error.to_string());
+            let said = crate::output::sanitize::bytes(said.trim_ascii());
+            Err(CommandError::failed(format!("the tour could not be recorded: {why}; {said}")))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `export`: a session as a file.
+
+use super::{Context, select};
+use crate::error::CommandError;
+use crate::exit_code::Code;
+use crate::output::progress::Progress;
+use crate::session_file::encode;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+/// Write a session to a file that can be read, committed and imported
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// Session: a name, an id or its beginning, `NAME~1` (default: the newest)
+    pub session: Option<String>,
+    /// The file; without it, stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no such session, or the file cannot be written.
+pub fn run(ctx: &mut Context, args: &ExportArgs) -> Result<Code, CommandError> {
+    let reader = ctx.reader()?;
+    let found = select::find(ctx, reader.as_ref(), args.session.as_deref())?;
+    let progress =
+        Progress::bytes(ctx.ui.shows_progress() && args.output.is_some(), "exporting", found.source.session().bytes);
+    let Some(path) = &args.output else {
+        let mut failed = None;
+        let mut out = Watched { inner: ctx.ui.out(), failed: &mut failed };
+        let done = encode::session(&*found.source, &mut out, &mut |_| {});
+        return match (done, failed) {
+            (_, Some(error)) => Err(error.into()),
+            (Err(error), None) => Err(error.into()),
+            (Ok(()), None) => Ok(Code::Done),
+        };
+    };
+    let cannot = |error: std::io::Error| CommandError::failed(format!("cannot write `{}`: {error}", path.display()));
+    // Written beside and then moved: a file that was there stays whole until the new one is.
+    let beside = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&beside)
+        .map_err(cannot)?;
+    let mut out = std::io::BufWriter::new(file);
+    let written = encode::session(&*found.source, &mut out, &mut |bytes| progress.add(bytes))
+        .map_err(CommandError::from)
+        .and_then(|()| out.flush().map_err(cannot))
+        .and_then(|()| std::fs::rename(&beside, path).map_err(cannot));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written?;
+    drop(progress);
+    ctx.ui.say(&format!("{} written to {}", found.typed, path.display()));
+    Ok(Code::Done)
+}
+
+/// Keeps the error of a write, so that a reader that went away is told from a full disk.
+struct Watched<'a> {
+    inner: &'a mut dyn Write,
+    failed: &'a mut Option<std::io::Error>,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.inner.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            *self.failed = Some(error);
+            kind.into()
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}

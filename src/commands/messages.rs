@@ -1,0 +1,63 @@
+//! Reads the messages of a session page by page, with the bytes they stand in.
+
+use crate::error::CommandError;
+use crate::output::render::gist::READ_LIMIT;
+use crate::session::message::Message;
+use crate::session::source::{SessionSource, SourceError};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// How many messages make a page.
+const PAGE: usize = 512;
+
+/// The bytes of frames, by their number.
+pub type Bytes = HashMap<u64, Vec<u8>>;
+
+/// Hands on all messages in pages; frames that are too long to be shown have no bytes.
+///
+/// # Errors
+/// What kept them from being read, or what `each` said.
+pub fn pages(
+    source: &dyn SessionSource,
+    mut each: impl FnMut(&[Message], &Bytes) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let mut page = Vec::with_capacity(PAGE);
+    let mut failed = None;
+    source.messages(0..u64::MAX, &mut |message| {
+        page.push(message);
+        if page.len() < PAGE {
+            return ControlFlow::Continue(());
+        }
+        let done = bytes_of(source, &page).and_then(|bytes| each(&page, &bytes));
+        page.clear();
+        match done {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if page.is_empty() { Ok(()) } else { each(&page, &bytes_of(source, &page)?) }
+}
+
+/// Returns the bytes of the frames that messages stand in.
+///
+/// # Errors
+/// What kept them from being read.
+pub fn bytes_of(source: &dyn SessionSource, messages: &[Message]) -> Result<Bytes, CommandError> {
+    let (Some(first), Some(last)) =
+        (messages.iter().map(|m| m.place.seq).min(), messages.iter().map(|m| m.place.seq).max())
+    else {
+        return Ok(Bytes::new());
+    };
+    let mut bytes = Bytes::new();
+    source.frames(first..last + 1, READ_LIMIT, &mut |info, _, piece| -> Result<(), SourceError> {
+        bytes.entry(info.seq).or_default().extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(bytes)
+}

@@ -1,0 +1,14 @@
+//! One file a command: its arguments, whose documentation is the help, and then what it does.
+
+pub mod context;
+pub mod demo;
+pub mod export;
+pub mod home;
+pub mod import;
+pub mod inspect;
+pub mod messages;
+pub mod record;
+pub mod select;
+pub mod sessions;
+
+pub use context::Context;

@@ -1,0 +1,131 @@
+//! The environment and the configuration files: the only room that reads them.
+#![expect(clippy::disallowed_methods, reason = "this is the one room that reads the environment")]
+
+use crate::store::location::{Location, NamedBy, default_path};
+use serde::Deserialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The user's own file, `~/.config/mcp-tap/config.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct UserFile {
+    /// The store.
+    pub store: Option<PathBuf>,
+}
+
+/// Why a configuration file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` cannot be read: {reason}")]
+pub struct ConfigError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Returns the user's home, from `HOME` or else from the password database.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+}
+
+/// Reads the user's file; a missing one is empty.
+///
+/// # Errors
+/// Says which file and what is wrong with it.
+pub fn user_file(home: Option<&Path>) -> Result<UserFile, ConfigError> {
+    let Some(path) = home.map(|home| home.join(".config/mcp-tap/config.toml")) else { return Ok(UserFile::default()) };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(UserFile::default());
+        }
+        Err(error) => return Err(ConfigError { path, reason: error.to_string() }),
+    };
+    // Editors on some systems put a byte order mark in front.
+    toml::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| ConfigError { path, reason: error.message().to_owned() })
+}
+
+/// Returns where the store is: `--store`, else `MCP_TAP_STORE`, else the user's file, else the default.
+///
+/// Not from `XDG_STATE_HOME`: clients start servers with a handful of variables, and `record` and the shell must find
+/// the same file. A configuration that cannot be read comes back beside the place that is used without it.
+#[must_use]
+pub fn location(flag: Option<&Path>) -> (Location, Option<ConfigError>) {
+    let home = home();
+    let at = |path: PathBuf, named_by| Location { path: absolute(&path), named_by, home: home.clone() };
+    if let Some(path) = flag {
+        return (at(path.into(), NamedBy::Flag), None);
+    }
+    if let Some(path) = std::env::var_os("MCP_TAP_STORE").filter(|path| !path.is_empty()) {
+        return (at(path.into(), NamedBy::Variable), None);
+    }
+    let (file, error) = match user_file(home.as_deref()) {
+        Ok(file) => (file, None),
+        Err(error) => (UserFile::default(), Some(error)),
+    };
+    if let Some(path) = file.store {
+        let path = match (path.strip_prefix("~"), &home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path,
+        };
+        return (at(path, NamedBy::Configuration), error);
+    }
+    let base = home.clone().unwrap_or_else(std::env::temp_dir);
+    (at(default_path(&base), NamedBy::Default), error)
+}
+
+/// Returns the default place of the store, whatever names another one.
+#[must_use]
+pub fn default_store() -> Option<PathBuf> {
+    home().map(|home| default_path(&home))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+/// Returns true if `MCP_TAP_OFF` asks `record` to stand aside.
+#[must_use]
+pub fn is_off() -> bool {
+    std::env::var_os("MCP_TAP_OFF").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Returns true if `NO_COLOR` is set.
+#[must_use]
+pub fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Returns the width that `COLUMNS` asks for.
+#[must_use]
+pub fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| (20..=1000).contains(width))
+}
+
+/// Returns true if the locale promises UTF-8; no locale at all does, too.
+#[must_use]
+pub fn is_utf8() -> bool {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    match locale {
+        Some(locale) => {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        }
+        None => true,
+    }
+}
+
+/// Returns the environment as it is.
+#[must_use]
+pub fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+/// Returns a hidden seam for tests, such as a pinned clock.
+#[must_use]
+pub fn test_seam(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,29 @@
+//! mcp-tap: a transparent recording proxy for the Model Context Protocol.
+//!
+//! The rooms, from the ground up; each may use those above it in this list (ARCHITECTURE.md has the table, a test
+//! checks it):
+//!
+//! - [`protocol`]: MCP and JSON-RPC on bytes, pure
+//! - [`session`]: the vocabulary of a recording, pure
+//! - [`store`], [`session_file`]: where recordings are kept
+//! - [`transport`]: the only room that starts processes
+//! - [`capture`]: from a transport to the store
+//! - [`output`]: the only room that prints
+//! - [`commands`]: one file a command
+
+pub mod capture;
+pub mod cli;
+pub mod clock;
+pub mod commands;
+pub mod config;
+pub mod error;
+pub mod exit_code;
+pub mod output;
+pub mod protocol;
+pub mod sample;
+pub mod session;
+pub mod session_file;
+pub mod store;
+pub mod transport;
+
+pub use cli::run;

@@ -1,0 +1,10 @@
+//! The only room that prints. Reports are made elsewhere; here they become text, tables and JSON.
+
+pub mod humanize;
+pub mod json;
+pub mod progress;
+pub mod render;
+pub mod sanitize;
+pub mod styles;
+pub mod table;
+pub mod ui;

@@ -1,0 +1,8 @@
+//! Views: each a function from plain data to text.
+
+pub mod exchange;
+pub mod gist;
+pub mod messages;
+pub mod pretty;
+pub mod session_list;
+pub mod session_show;

@@ -1,0 +1,15 @@
+//! The vocabulary of a recording: sessions, frames, messages, exchanges. Pure: no IO, no clock.
+//!
+//! A frame is evidence, one wire unit with its exact bytes. Messages and exchanges are derived from frames by
+//! [`derive`], and can be derived again.
+
+pub mod classify;
+pub mod correlate;
+pub mod derive;
+pub mod exchange;
+pub mod frame;
+pub mod message;
+pub mod selector;
+#[expect(clippy::module_inception, reason = "the word of the house for one recording")]
+pub mod session;
+pub mod source;

@@ -1,0 +1,111 @@
+//! A session file as a recording: no database, no runtime.
+
+use super::decode::{self, DecodeError, Header};
+use crate::session::derive::{PieceDeriver, apply};
+use crate::session::frame::{Channel, FrameInfo, Gap};
+use crate::session::message::Message;
+use crate::session::session::Session;
+use crate::session::source::{EachPiece, SessionSource, SourceError};
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
+
+/// A session file that was read.
+#[derive(Debug)]
+pub struct FileSource {
+    header: Header,
+    data: Vec<u8>,
+    // One entry a line: the frame, which part, and where the line stands.
+    lines: Vec<(FrameInfo, u32, Range<usize>, usize)>,
+    messages: Vec<Message>,
+    default: Channel,
+}
+
+impl FileSource {
+    /// Reads a file's content.
+    ///
+    /// # Errors
+    /// Says which line cannot be read, and why.
+    pub fn read(data: Vec<u8>) -> Result<Self, DecodeError> {
+        let end = memchr::memchr(b'\n', &data).unwrap_or(data.len());
+        let header = decode::header(data.get(..end).unwrap_or_default())?;
+        let default = if header.session.transport == "http" { Channel::HttpBody } else { Channel::Stdio };
+        let mut lines: Vec<(FrameInfo, u32, Range<usize>, usize)> = Vec::new();
+        let mut messages = Vec::new();
+        let mut at = HashMap::new();
+        let mut deriver = PieceDeriver::default();
+        let mut from = end + 1;
+        let mut number = 1;
+        while from < data.len() {
+            number += 1;
+            let rest = data.get(from..).unwrap_or_default();
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest.get(..length).unwrap_or_default();
+            let span = from..from + length;
+            from += length + 1;
+            // Only frames stand below the first line; a line of a later format is passed over.
+            if line.is_empty() || line.starts_with(b"{\"http\":") {
+                continue;
+            }
+            let (info, part, bytes) = decode::frame(line, number, default)?;
+            if let Some((before, before_part, ..)) = lines.last() {
+                let next_part = before.seq == info.seq && part == before_part + 1;
+                if !(next_part || info.seq > before.seq && part == 0) {
+                    return Err(DecodeError::Line {
+                        line: number,
+                        what: format!("frame {} does not follow {}", info.seq, before.seq),
+                    });
+                }
+            }
+            deriver.piece(&info, part, &bytes, |derived| apply(derived, &mut messages, &mut at));
+            lines.push((info, part, span, number));
+        }
+        Ok(Self { header, data, lines, messages, default })
+    }
+
+    /// Returns what the frames tell of the session as a whole.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+impl SessionSource for FileSource {
+    fn session(&self) -> &Session {
+        &self.header.session
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn messages(
+        &self,
+        frames: Range<u64>,
+        each: &mut dyn FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<(), SourceError> {
+        let from = self.messages.partition_point(|message| message.place.seq < frames.start);
+        for message in self.messages.iter().skip(from).take_while(|message| message.place.seq < frames.end) {
+            if each(message.clone()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn frames(&self, frames: Range<u64>, longest: u64, each: EachPiece<'_>) -> Result<(), SourceError> {
+        let from = self.lines.partition_point(|(info, ..)| info.seq < frames.start);
+        for (info, part, span, number) in self.lines.iter().skip(from).take_while(|(info, ..)| info.seq < frames.end) {
+            if info.length > longest {
+                continue;
+            }
+            let line = self.data.get(span.clone()).unwrap_or_default();
+            let (_, _, bytes) = decode::frame(line, *number, self.default).map_err(SourceError::of)?;
+            each(info, *part, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn gaps(&self) -> Result<Vec<Gap>, SourceError> {
+        Ok(self.header.gaps.clone())
+    }
+}

@@ -1,0 +1,75 @@
+//! Tells a live session from one that was cut off: a live one holds a lock that falls with its process.
+
+use super::error::StoreError;
+use super::location::lock_folder;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes held in the lock file, so that a full disk still has room to say that the session ended, and what it lost.
+const RESERVE: usize = 192 << 10;
+
+/// The lock of a live session, released with the process at the latest.
+#[derive(Debug)]
+pub struct LiveLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl LiveLock {
+    /// Takes the lock of a new session.
+    ///
+    /// # Errors
+    /// Says which file cannot be made.
+    pub fn take(store: &Path, uid: &str) -> Result<Self, StoreError> {
+        let folder = lock_folder(store);
+        super::open::make_private_folder(&folder)?;
+        let path = folder.join(format!("{uid}.lock"));
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|e| StoreError::Open { path: path.clone(), reason: e.to_string() })?;
+        if let Err(error) = file.try_lock() {
+            return Err(StoreError::Open { path, reason: error.to_string() });
+        }
+        // Not holding it back is no reason not to record.
+        let _ = file.write_all(&vec![0; RESERVE]);
+        Ok(Self { file, path })
+    }
+
+    /// Gives the bytes held back to the disk.
+    pub fn release_reserve(&self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+impl Drop for LiveLock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Returns true if a process is recording the session.
+#[must_use]
+pub fn is_live(store: &Path, uid: &str) -> bool {
+    let Ok(file) = File::open(lock_folder(store).join(format!("{uid}.lock"))) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Removes the lock files of sessions that were cut off.
+pub fn sweep(store: &Path) {
+    let Ok(entries) = std::fs::read_dir(lock_folder(store)) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "lock")
+            && let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}

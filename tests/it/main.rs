@@ -1,0 +1,3 @@
+//! One test binary, by user journey.
+
+mod json_properties;
