@@ -231,7 +231,7 @@ mod tests {
             (b"123\n", Kind::Invalid, "not-an-object"),
             (b"null\n", Kind::Invalid, "not-an-object"),
             (b"[]\n", Kind::Invalid, "empty-batch"),
-            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":}}\n", Kind::Invalid, "not-json@39"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":}}\n", Kind::Invalid, "not-json@38"),
         ];
         for (line, kind, flaws) in cases {
             assert_eq!(classify(&[line]), [(kind, flaws.to_owned(), None)], "{:?}", String::from_utf8_lossy(line));
