@@ -12,7 +12,7 @@ use crate::transport::{process_group, streams};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// How long the last commit may take when the session ended by itself.
@@ -268,9 +268,6 @@ impl Process<'_> {
 fn receive(happenings: &Receiver<Happening>, wait: Option<Duration>) -> Option<Happening> {
     match wait {
         None => happenings.recv().ok(),
-        Some(wait) => match happenings.recv_timeout(wait) {
-            Ok(happening) => Some(happening),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        },
+        Some(wait) => happenings.recv_timeout(wait).ok(),
     }
 }

@@ -192,7 +192,7 @@ mod tests {
         let mut whole = 0;
         framer.push(&line[..10], |_| panic!("not yet"));
         framer.push(&line[10..], |piece| {
-            whole += usize::from(matches!(piece, Piece::Whole(l) if l.len() == WHOLE_LIMIT))
+            whole += usize::from(matches!(piece, Piece::Whole(l) if l.len() == WHOLE_LIMIT));
         });
         assert_eq!(whole, 1);
     }

@@ -1,4 +1,5 @@
 //! Bytes in and out: the only place of the sample server that writes stdout or stderr.
+#![expect(clippy::disallowed_methods, reason = "the sample server's own stdout is the protocol")]
 
 use std::{
     collections::BTreeMap,

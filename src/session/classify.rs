@@ -56,7 +56,8 @@ impl Classifier {
             return vec![Classified::plain(if blank { Kind::Blank } else { Kind::Stray }, Vec::new(), info.length)];
         }
         let ends_early = info.channel == Channel::Stdio && !terminated;
-        let alone = alone(&scan, info.length, ends_early);
+        let (shape, clean) = (scan.shape, scan.not_json_at.is_none());
+        let alone = alone(scan, info.length, ends_early);
         let well = alone.iter().any(|m| !matches!(m.kind, Kind::Invalid | Kind::Stray | Kind::Blank));
         if well {
             self.open = None;
@@ -65,8 +66,8 @@ impl Classifier {
         if let Some(together) = self.continue_split(info, text, ends_early) {
             return together;
         }
-        if scan.shape == Shape::Unfinished
-            && scan.not_json_at.is_none()
+        if shape == Shape::Unfinished
+            && clean
             && !ends_early
             && let Some(text) = text
         {
@@ -91,7 +92,7 @@ impl Classifier {
             }
             Shape::Object | Shape::Array => {
                 let first_seq = open.first_seq;
-                let mut together = alone(&open.scanner.finish(), info.length, ends_early);
+                let mut together = alone(open.scanner.finish(), info.length, ends_early);
                 for message in &mut together {
                     message.flaws.push(Flaw::SplitOverLines);
                     message.first_seq = Some(first_seq);
@@ -106,7 +107,7 @@ impl Classifier {
     }
 }
 
-fn alone(scan: &Scan, length: u64, ends_early: bool) -> Vec<Classified> {
+fn alone(scan: Scan, length: u64, ends_early: bool) -> Vec<Classified> {
     let mut shared = Vec::new();
     if scan.byte_order_mark {
         shared.push(Flaw::ByteOrderMark);
@@ -144,11 +145,10 @@ fn alone(scan: &Scan, length: u64, ends_early: bool) -> Vec<Classified> {
     }
     let batch = scan.shape == Shape::Array;
     scan.envelopes
-        .iter()
-        .map(|envelope| {
+        .into_iter()
+        .map(|mut envelope| {
             let mut flaws = shared.clone();
-            let kind = jsonrpc::judge(envelope, &mut flaws);
-            let mut envelope = envelope.clone();
+            let kind = jsonrpc::judge(&envelope, &mut flaws);
             if !batch {
                 // The message of a line is the line, blanks and terminator included.
                 envelope.start = 0;

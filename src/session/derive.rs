@@ -277,7 +277,12 @@ impl Deriver {
             return;
         }
         let Ok(tree) = crate::protocol::json::Tree::parse(text.as_bytes()) else { return };
-        let member = |key: &str| tree.root().get(key).and_then(|node| node.as_text()).map(std::borrow::Cow::into_owned);
+        let member = |key: &str| {
+            tree.root()
+                .get(key)
+                .and_then(crate::protocol::json::Node::as_text)
+                .map(std::borrow::Cow::into_owned)
+        };
         if let Some(name) = member("name") {
             *peer = Some(Peer { name, version: member("version") });
             self.facts_changed = true;

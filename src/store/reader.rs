@@ -201,7 +201,7 @@ impl Reader {
     /// Returns how many bytes the store takes on the disk, its log included.
     #[must_use]
     pub fn size(&self) -> u64 {
-        let size = |path: PathBuf| std::fs::metadata(path).map(|data| data.len()).unwrap_or(0);
+        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
         size(self.path.clone()) + size(log.into())
@@ -333,7 +333,7 @@ impl Reader {
         lane: u8,
         from: i64,
         count: u32,
-        each: &mut dyn FnMut(u32, &[u8]) -> Result<(), SourceError>,
+        each: EachPart<'_>,
     ) -> Result<(), SourceError> {
         let mut statement = self.connection.prepare_cached(sql::PARTS).map_err(SourceError::of)?;
         let mut rows = statement.query(params![from, key(session + 1, 0), lane, count]).map_err(SourceError::of)?;
@@ -383,6 +383,9 @@ impl Reader {
     }
 }
 
+/// Takes the parts of one frame: the part's number and its bytes.
+type EachPart<'a> = &'a mut dyn FnMut(u32, &[u8]) -> Result<(), SourceError>;
+
 /// Returns the stream that a frame came on.
 #[must_use]
 pub fn lane_of(info: &FrameInfo) -> u8 {
@@ -408,7 +411,7 @@ fn frame_info(row: &Row<'_>) -> rusqlite::Result<(FrameInfo, i64)> {
     let parts = row.get::<_, Option<i64>>(9)?.unwrap_or(0);
     let length = match row.get::<_, Option<i64>>(7)? {
         Some(length) => unsigned(length),
-        None => row.get_ref(11)?.as_blob().map(<[u8]>::len).unwrap_or(0) as u64,
+        None => row.get_ref(11)?.as_blob().map_or(0, <[u8]>::len) as u64,
     };
     let info = FrameInfo {
         seq: number(row.get(0)?),

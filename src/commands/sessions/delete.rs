@@ -23,7 +23,7 @@ pub(super) fn run(ctx: &mut Context, args: &DeleteArgs) -> Result<Code, CommandE
         let id = select::short_id(&reader, &stored.session.id)?;
         delete::session(&reader, &stored)?;
         let name = stored.session.name.as_deref().map(crate::output::sanitize::line).unwrap_or_default();
-        ctx.ui.say(&format!("deleted {id} {name}").trim_end().to_owned());
+        ctx.ui.say(format!("deleted {id} {name}").trim_end());
     }
     Ok(Code::Done)
 }

@@ -57,7 +57,7 @@ pub fn list(ctx: &mut Context, args: &ListArgs) -> Result<Code, CommandError> {
         })?;
     }
     let listed = match &reader {
-        Some(reader) => picked.into_iter().map(|stored| listed(reader, stored)).collect::<Result<Vec<_>, _>>()?,
+        Some(reader) => picked.iter().map(|stored| listed(reader, stored)).collect::<Result<Vec<_>, _>>()?,
         None => Vec::new(),
     };
     if args.json {
@@ -96,7 +96,7 @@ fn object(listed: &Listed) -> json::SessionObject<'_> {
 ///
 /// # Errors
 /// What kept the store from being read.
-pub(super) fn listed(reader: &Reader, stored: Stored) -> Result<Listed, CommandError> {
+pub(super) fn listed(reader: &Reader, stored: &Stored) -> Result<Listed, CommandError> {
     let mut listed = Listed {
         short_id: select::short_id(reader, &stored.session.id)?,
         back: match &stored.session.name {
@@ -110,7 +110,7 @@ pub(super) fn listed(reader: &Reader, stored: Stored) -> Result<Listed, CommandE
         session: stored.session.clone(),
     };
     if session_list::failed(&listed) {
-        let lines = reader.last_stderr(&stored, 5)?;
+        let lines = reader.last_stderr(stored, 5)?;
         let last = lines.iter().rev().map(|line| sanitize::bytes(line.trim_ascii())).find(|line| !line.is_empty());
         listed.last_stderr = last;
     }

@@ -39,7 +39,7 @@ pub(super) fn run(ctx: &mut Context, args: &ShowArgs) -> Result<Code, CommandErr
     let stored = select::stored(ctx, &reader, args.session.as_deref())?;
     let events = reader.events(&stored)?;
     let gaps = reader.source(stored.clone())?.gaps()?;
-    let listed = listed(&reader, stored)?;
+    let listed = listed(&reader, &stored)?;
     if args.json {
         let session = json::SessionObject::of(&listed.session, listed.live, listed.probe, listed.imported);
         let events = events.into_iter().map(|e| EventObject { at_ns: e.at_ns, what: e.what, value: e.value }).collect();

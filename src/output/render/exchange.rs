@@ -167,7 +167,7 @@ fn value_lines(value: Node<'_, '_>, message: &Message, look: Look, room: usize) 
     let mut lines = Vec::new();
     let mut inner_texts = Vec::new();
     for (at, block) in content.children().enumerate() {
-        let Some(text) = block.get("text").and_then(|node| node.as_text()) else {
+        let Some(text) = block.get("text").and_then(Node::as_text) else {
             lines.push(format!("content[{at}]"));
             lines.extend(safe(pretty(block, room, look.limit)));
             continue;

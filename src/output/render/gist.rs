@@ -19,18 +19,20 @@ pub fn sent(message: &Message, text: &[u8]) -> String {
     let tree = Tree::parse(text);
     let params = tree.as_ref().ok().and_then(|tree| tree.root().get("params"));
     let part = |key: &str| params.and_then(|params| params.get(key));
-    let plain = |key: &str| part(key).and_then(|node| node.as_text()).map(|text| sanitize::line(&text));
+    let plain =
+        |key: &str| part(key).and_then(Node::as_text).map(|text| sanitize::line(&text));
     let concerned = message.concerns.map(|place| format!(" #{place}")).unwrap_or_default();
     let words = match method {
         "tools/call" | "prompts/get" => {
-            let name = message.name.as_deref().map(sanitize::line).unwrap_or_else(|| "?".into());
+            let name = message.name.as_deref().map_or_else(|| "?".into(), sanitize::line);
             let prefix = if method == "tools/call" { String::new() } else { "prompts/get ".into() };
             let arguments = part("arguments").map(|node| format!(" {}", one_line(node, CHARS))).unwrap_or_default();
             let retry = if part("inputResponses").is_some() { " (with input)" } else { "" };
             format!("{prefix}{name}{arguments}{retry}")
         }
         "notifications/progress" => {
-            let number = |key: &str| part(key).and_then(|node| node.as_number()).map(str::to_owned);
+            let number =
+                |key: &str| part(key).and_then(Node::as_number).map(str::to_owned);
             let total = number("total").map(|total| format!("/{total}")).unwrap_or_default();
             let done = number("progress").unwrap_or_else(|| "?".into());
             let text = plain("message").map(|text| format!(" {text}")).unwrap_or_default();
@@ -55,7 +57,7 @@ pub fn sent(message: &Message, text: &[u8]) -> String {
             None => {
                 let shown = params
                     .filter(|_| message.revision.as_deref().is_none_or(|r| !crate::protocol::revision::is_modern(r)));
-                let shown = shown.filter(|_| method != "initialize").filter(|node| node.len() > 0);
+                let shown = shown.filter(|_| method != "initialize").filter(|node| !node.is_empty());
                 format!(
                     "{}{}",
                     sanitize::line(method),
@@ -86,7 +88,7 @@ pub fn answered(message: &Message, text: &[u8], late: bool) -> String {
         let error = root.and_then(|root| root.get("error"));
         error
             .and_then(|error| error.get("message"))
-            .and_then(|node| node.as_text())
+            .and_then(Node::as_text)
             .map(|text| sanitize::line(&text))
             .unwrap_or_default()
     } else {
@@ -123,21 +125,26 @@ fn result_words(method: &str, result: Node<'_, '_>, bytes: u64) -> String {
             format!("speaks {versions}")
         }
         "elicitation/create" => {
-            let action =
-                result.get("action").and_then(|node| node.as_text()).map(|t| sanitize::line(&t)).unwrap_or_default();
+            let action = result
+                .get("action")
+                .and_then(Node::as_text)
+                .map(|t| sanitize::line(&t))
+                .unwrap_or_default();
             let content = result.get("content").map(|node| format!(" {}", one_line(node, CHARS))).unwrap_or_default();
             format!("{action}{content}")
         }
         "tools/call" => called(result),
         "resources/read" => result.get("contents").map(|contents| contents_words(contents, "text")).unwrap_or_default(),
         "ping" => String::new(),
-        _ if result.len() == 0 => String::new(),
+        _ if result.is_empty() => String::new(),
         _ => one_line(result, CHARS),
     }
 }
 
 fn initialized(result: Node<'_, '_>) -> String {
-    let text = |node: Option<Node<'_, '_>>| node.and_then(|node| node.as_text()).map(|text| sanitize::line(&text));
+    let text = |node: Option<Node<'_, '_>>| {
+        node.and_then(Node::as_text).map(|text| sanitize::line(&text))
+    };
     let info = result.get("serverInfo");
     let name = text(info.and_then(|info| info.get("name"))).unwrap_or_else(|| "?".into());
     let version = text(info.and_then(|info| info.get("version"))).map(|v| format!(" {v}")).unwrap_or_default();
@@ -153,7 +160,7 @@ fn called(result: Node<'_, '_>) -> String {
     if let Some(requests) = result.get("inputRequests") {
         return one_line(requests, CHARS);
     }
-    if let Some(content) = result.get("content").filter(|content| content.len() > 0) {
+    if let Some(content) = result.get("content").filter(|content| !content.is_empty()) {
         return contents_words(content, "text");
     }
     if let Some(structured) = result.get("structuredContent") {
@@ -168,7 +175,7 @@ fn called(result: Node<'_, '_>) -> String {
 fn contents_words(contents: Node<'_, '_>, key: &str) -> String {
     let Some(first) = contents.children().next() else { return String::new() };
     let more = if contents.len() > 1 { format!("  and {} more", contents.len() - 1) } else { String::new() };
-    if let Some(text) = first.get(key).and_then(|node| node.as_text()) {
+    if let Some(text) = first.get(key).and_then(Node::as_text) {
         // JSON inside text is shown as JSON, without its blanks.
         let inner = Tree::parse(text.as_bytes())
             .ok()
@@ -177,7 +184,9 @@ fn contents_words(contents: Node<'_, '_>, key: &str) -> String {
         let short: String = text.chars().take(CHARS).collect();
         return format!("{}{more}", inner.unwrap_or_else(|| sanitize::line(&short)));
     }
-    let kind = ["mimeType", "type", "uri"].iter().find_map(|key| first.get(key).and_then(|node| node.as_text()));
+    let kind = ["mimeType", "type", "uri"]
+        .iter()
+        .find_map(|key| first.get(key).and_then(Node::as_text));
     format!("{}{more}", kind.map(|kind| sanitize::line(&kind)).unwrap_or_default())
 }
 
