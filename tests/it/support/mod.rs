@@ -199,10 +199,13 @@ pub(crate) struct Client {
     pub(crate) stderr: Stream,
 }
 
+/// What was read, and whether the stream has ended.
+type Shared = (Mutex<(Vec<u8>, bool)>, Condvar);
+
 /// What was read of a pipe so far.
 #[derive(Clone, Default)]
 pub(crate) struct Stream {
-    shared: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+    shared: Arc<Shared>,
 }
 
 impl Stream {
