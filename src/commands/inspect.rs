@@ -255,6 +255,8 @@ fn filter(args: &InspectArgs) -> Filter {
         slow_ns: args.slow,
         grep: args.grep.as_ref().map(|text| text.clone().into_bytes()),
         stderr: args.stderr,
+        // People see lines with something on them; machines see every line.
+        blank: args.json || args.jsonl,
     }
 }
 

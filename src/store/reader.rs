@@ -327,14 +327,7 @@ impl Reader {
         if whole_session && longest == u64::MAX { self.open_lines(session, next, used, each) } else { Ok(()) }
     }
 
-    fn parts(
-        &self,
-        session: i64,
-        lane: u8,
-        from: i64,
-        count: u32,
-        each: EachPart<'_>,
-    ) -> Result<(), SourceError> {
+    fn parts(&self, session: i64, lane: u8, from: i64, count: u32, each: EachPart<'_>) -> Result<(), SourceError> {
         let mut statement = self.connection.prepare_cached(sql::PARTS).map_err(SourceError::of)?;
         let mut rows = statement.query(params![from, key(session + 1, 0), lane, count]).map_err(SourceError::of)?;
         let mut part = 0;

@@ -2,6 +2,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests start processes, sleep and look into the store themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod architecture;
 mod json_properties;
+mod queries;
 mod record;
+mod session_file;
 mod support;

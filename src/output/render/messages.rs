@@ -27,6 +27,8 @@ pub struct Filter {
     pub grep: Option<Vec<u8>>,
     /// Lines of stderr too.
     pub stderr: bool,
+    /// Blank lines too.
+    pub blank: bool,
 }
 
 impl Filter {
@@ -134,7 +136,9 @@ impl MessageRows {
     }
 
     fn matches(&self, message: &Message, text: &[u8], request: Option<&Open>) -> bool {
-        if message.channel == Channel::Stderr && !self.filter.stderr || message.kind == Kind::Blank {
+        if message.channel == Channel::Stderr && !self.filter.stderr
+            || message.kind == Kind::Blank && !self.filter.blank
+        {
             return false;
         }
         if message.has_flaw("fragment") && self.filter.is_empty() {
