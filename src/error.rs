@@ -73,6 +73,13 @@ impl From<DecodeError> for CommandError {
     }
 }
 
+/// Returns what the system said of a file, in lower case and without its number.
+#[must_use]
+pub fn sentence(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self { broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe, ..Self::failed(error.to_string()) }

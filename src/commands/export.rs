@@ -38,7 +38,9 @@ pub fn run(ctx: &mut Context, args: &ExportArgs) -> Result<Code, CommandError> {
             (Ok(()), None) => Ok(Code::Done),
         };
     };
-    let cannot = |error: std::io::Error| CommandError::failed(format!("cannot write `{}`: {error}", path.display()));
+    let cannot = |error: std::io::Error| {
+        CommandError::failed(format!("cannot write `{}`: {}", path.display(), crate::error::sentence(&error)))
+    };
     // Written beside and then moved: a file that was there stays whole until the new one is.
     let beside = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
     let file = std::fs::OpenOptions::new()

@@ -29,8 +29,8 @@ const BATCH: usize = 4 << 20;
 /// The file cannot be read, or another recording has its id.
 pub fn run(ctx: &mut Context, args: &ImportArgs) -> Result<Code, CommandError> {
     let shown = args.file.display().to_string();
-    let data =
-        std::fs::read(&args.file).map_err(|error| CommandError::failed(format!("cannot read `{shown}`: {error}")))?;
+    let data = std::fs::read(&args.file)
+        .map_err(|error| CommandError::failed(format!("cannot read `{shown}`: {}", crate::error::sentence(&error))))?;
     let source = FileSource::read(data).map_err(|error| {
         let error = CommandError::from(error);
         CommandError { message: format!("`{shown}`: {}", error.message), ..error }

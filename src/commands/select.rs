@@ -27,7 +27,7 @@ pub fn find<'r>(ctx: &Context, reader: Option<&'r Reader>, text: Option<&str>) -
     let selector = Selector::parse(text.unwrap_or("latest"));
     if let Selector::File(path) = &selector {
         let data = std::fs::read(path).map_err(|error| {
-            CommandError::failed(format!("cannot read `{}`: {error}", path.display()))
+            CommandError::failed(format!("cannot read `{}`: {}", path.display(), crate::error::sentence(&error)))
                 .hint("a text with `/` or `.jsonl` means a session file")
         })?;
         let source = FileSource::read(data).map_err(|error| {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod architecture;
+mod errors;
 mod json_properties;
 mod queries;
 mod record;
