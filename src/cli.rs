@@ -23,17 +23,18 @@ Look:
   inspect      Show the messages of a session, or one exchange
 
 Files:
-  export       Write a session to a file that can be read, committed and imported
+  export       Write a session to a file
   import       Read a session file into the store
 
 Other:
-  demo         Record a scripted client and a sample server, and look at the recording
+  demo         Play a recording and look at it: needs nothing else
   help         Explain a command
 
 Options:
 {options}
 
-Exit codes: 0 done; 1 the answer is \"no\"; 2 usage; 3 could not do it. `record` ends as the server did.
+Exit codes: 0 done; 1 the answer is \"no\"; 2 usage; 3 could not do it.
+`record` ends as the server did.
 ";
 
 /// Record what an MCP client and its server say, and look at it

@@ -14,12 +14,20 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Record a scripted client and a sample server, and look at the recording
+/// Play a recording and look at it: needs nothing else
+///
+/// A scripted client talks to a sample server through the real `record`.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
     /// Divide the times of the story by this
     #[arg(long, value_name = "N", default_value_t = 40.0, hide = true)]
     pub speed: f64,
+    /// Play a client of the stateless revision
+    #[arg(long, hide = true)]
+    pub modern: bool,
+    /// Bytes of a frame of the radar picture
+    #[arg(long, value_name = "BYTES", default_value_t = 54_000, hide = true)]
+    pub frame_bytes: usize,
 }
 
 /// Runs the command.
@@ -38,7 +46,7 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
     ctx.ui.line("A client asks a weather server for forecasts; both are played, the recording is real.\n")?;
     ctx.ui.line(&typed("mcp-tap record --name weather -- mcp-tap sample-server --noise"))?;
     ctx.ui.flush()?;
-    record(&store, args.speed)?;
+    record(&store, args)?;
     ctx.ui.line(&typed("mcp-tap sessions"))?;
     list(ctx, &ListArgs { limit: 5, ..ListArgs::default() })?;
     ctx.ui.line("")?;
@@ -91,7 +99,7 @@ fn clear(store: &Path) {
 }
 
 /// Plays the client against the sample server through `record`.
-fn record(store: &Path, speed: f64) -> Result<(), CommandError> {
+fn record(store: &Path, args: &DemoArgs) -> Result<(), CommandError> {
     let tap =
         std::env::current_exe().map_err(|error| CommandError::failed(format!("cannot find this program: {error}")))?;
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
@@ -100,7 +108,8 @@ fn record(store: &Path, speed: f64) -> Result<(), CommandError> {
     argv.push(store.into());
     argv.extend(words(&["--"]));
     argv.push(tap.into());
-    argv.extend(words(&["sample-server", "--noise", "--frame-bytes", "54000", "--speed", &speed.to_string()]));
+    let (bytes, speed) = (args.frame_bytes.to_string(), args.speed.to_string());
+    argv.extend(words(&["sample-server", "--noise", "--frame-bytes", &bytes, "--speed", &speed]));
     let server = stdio::spawn(&argv, true)
         .map_err(|error| CommandError::failed(format!("cannot start this program again: {error}")))?;
     let mut talk = File::from(server.stderr);
@@ -109,7 +118,8 @@ fn record(store: &Path, speed: f64) -> Result<(), CommandError> {
         let _ = talk.read_to_end(&mut text);
         text
     });
-    let played = crate::sample::story(File::from(server.stdout), File::from(server.stdin), speed);
+    let play = if args.modern { crate::sample::story_modern } else { crate::sample::story };
+    let played = play(File::from(server.stdout), File::from(server.stdin), args.speed);
     let mut status = None;
     while let Some(life) = stdio::wait(server.pid) {
         if let Life::Ended(ended) = life {

@@ -9,7 +9,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// Write a session to a file that can be read, committed and imported
+/// Write a session to a file
+///
+/// One frame a line: it can be read in a pull request, committed, looked at where it is, and imported elsewhere.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
     /// Session: a name, an id or its beginning, `NAME~1` (default: the newest)

@@ -11,7 +11,7 @@ pub fn time(ns: i64) -> String {
         three(ns as f64 / 1e3, "µs")
     } else if ns < 999_500_000 {
         three(ns as f64 / 1e6, "ms")
-    } else if ns < 59_995_000_000 {
+    } else if ns < 99_950_000_000 {
         // A second has two decimals: what people wait for is told more finely.
         let seconds = ns as f64 / 1e9;
         if seconds < 9.995 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
@@ -118,8 +118,8 @@ mod tests {
             (999_600_000, "1.00 s"),
             (1_240_000_000, "1.24 s"),
             (9_640_000_000, "9.64 s"),
-            (60_000_000_000, "1m 0s"),
-            (59_000_000_000, "59.0 s"),
+            (62_400_000_000, "62.4 s"),
+            (120_000_000_000, "2m 0s"),
             (103_000_000_000, "1m 43s"),
             (7_500_000_000_000, "2h 5m"),
             (-4_100_000, "-4.1 ms"),

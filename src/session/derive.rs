@@ -187,17 +187,7 @@ impl Deriver {
     fn notification(&mut self, message: &mut Message, envelope: &Envelope, emit: &mut impl FnMut(Derived)) {
         let name = message.method.as_deref().unwrap_or_default();
         if method::is_cancellation(name) {
-            if let Some(request) = envelope
-                .text(Slot::CancelledId)
-                .and_then(|id| self.correlator.give_up(message.direction, id, message.received_ns))
-            {
-                message.concerns = Some(request.place);
-                message.revision.clone_from(&request.revision);
-                if message.direction == Direction::ToServer && request.method == "tools/call" {
-                    self.facts.bad += 1;
-                }
-                emit(Derived::GaveUp { request: request.place, at_ns: message.received_ns });
-            }
+            self.cancellation(message, envelope, emit);
         } else if let Some(token) = envelope.text(Slot::ProgressOf) {
             message.concerns = self.correlator.progress_of(message.direction, token);
         } else if let Some(id) = envelope.text(Slot::SubscriptionId) {
@@ -210,6 +200,24 @@ impl Deriver {
         if message.revision.is_none() {
             message.revision = self.negotiated.clone().or_else(|| self.facts.revisions.last().cloned());
         }
+    }
+
+    fn cancellation(&mut self, message: &mut Message, envelope: &Envelope, emit: &mut impl FnMut(Derived)) {
+        let Some(id) = envelope.text(Slot::CancelledId) else { return };
+        let open = self.correlator.find(message.direction, id);
+        if let Some(listen) = open.filter(|request| method::is_long_lived(&request.method)) {
+            // That is how a subscription ends: nobody gave anything up, and its answer still counts.
+            message.concerns = Some(listen.place);
+            message.revision = listen.revision;
+            return;
+        }
+        let Some(request) = self.correlator.give_up(message.direction, id, message.received_ns) else { return };
+        message.concerns = Some(request.place);
+        message.revision.clone_from(&request.revision);
+        if message.direction == Direction::ToServer && request.method == "tools/call" {
+            self.facts.bad += 1;
+        }
+        emit(Derived::GaveUp { request: request.place, at_ns: message.received_ns });
     }
 
     fn answer(

@@ -6,6 +6,7 @@ mod architecture;
 mod errors;
 mod json_properties;
 mod queries;
+mod readme;
 mod record;
 mod session_file;
 mod support;

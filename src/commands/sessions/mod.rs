@@ -13,7 +13,6 @@ use crate::exit_code::Code;
 
 /// List, show, rename and delete recordings
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct SessionsArgs {
     #[command(subcommand)]
     command: Option<SessionsCommand>,

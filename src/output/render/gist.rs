@@ -26,8 +26,8 @@ pub fn sent(message: &Message, text: &[u8]) -> String {
             let name = message.name.as_deref().map_or_else(|| "?".into(), sanitize::line);
             let prefix = if method == "tools/call" { String::new() } else { "prompts/get ".into() };
             let arguments = part("arguments").map(|node| format!(" {}", one_line(node, CHARS))).unwrap_or_default();
-            let retry = if part("inputResponses").is_some() { " (with input)" } else { "" };
-            format!("{prefix}{name}{arguments}{retry}")
+            let retry = if part("inputResponses").is_some() { " with input" } else { "" };
+            format!("{prefix}{name}{retry}{arguments}")
         }
         "notifications/progress" => {
             let number = |key: &str| part(key).and_then(Node::as_number).map(str::to_owned);

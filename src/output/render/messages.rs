@@ -46,6 +46,8 @@ pub struct Finding {
     pub place: String,
     /// What.
     pub text: String,
+    /// How many more like it come later.
+    pub more: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -245,8 +247,13 @@ impl MessageRows {
     }
 
     fn add(&mut self, place: String, text: String) {
+        // What is wrong a hundred times is said once.
+        if let Some(same) = self.findings.iter_mut().find(|finding| finding.text == text) {
+            same.more += 1;
+            return;
+        }
         if self.findings.len() < FINDINGS {
-            self.findings.push(Finding { place, text });
+            self.findings.push(Finding { place, text, more: 0 });
         } else {
             self.more_findings += 1;
         }
@@ -279,13 +286,14 @@ impl MessageRows {
                 gap.reason
             );
             let place = gap.after.map_or_else(|| "0".into(), |after| after.to_string());
-            self.findings.push(Finding { place, text });
+            self.findings.push(Finding { place, text, more: 0 });
         }
         let mut text = String::new();
         let widest = self.findings.iter().map(|finding| finding.place.len()).max().unwrap_or(0);
         let wide = self.width.saturating_sub(widest + 4).max(30);
         for finding in &self.findings {
-            let shown = sanitize::cut(&finding.text, wide, self.signs.cut);
+            let more = if finding.more > 0 { format!(" (and {} more)", finding.more) } else { String::new() };
+            let shown = sanitize::cut(&finding.text, wide.saturating_sub(more.len()), self.signs.cut) + &more;
             text.push_str(&format!("! {:<widest$}  {shown}\n", finding.place));
         }
         if self.more_findings > 0 {
