@@ -17,7 +17,7 @@ use crate::store::writer::{Checkpointer, Totals};
 use crate::store::{StoreError, Writer};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -126,11 +126,18 @@ impl Recorder {
         Self { tap, ending, done }
     }
 
-    /// Ends the session and waits for the last commit, so long at most; `None` if it did not come.
+    /// Ends the session and waits for the last commit, so long at most after the one before; `None` if it did not come.
     pub fn finish(self, ending: Ending, patience: Duration) -> Option<Summary> {
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
         self.tap.close();
-        self.done.recv_timeout(patience).ok()
+        // As long as commits get done there is something to wait for; a recorder that stalls is left behind.
+        loop {
+            match self.done.recv_timeout(patience) {
+                Ok(summary) => return Some(summary),
+                Err(RecvTimeoutError::Timeout) if self.tap.since_commit() < patience => {}
+                Err(_) => return None,
+            }
+        }
     }
 }
 

@@ -255,6 +255,13 @@ impl Tap {
         self.last_commit_ns.store(self.clock.elapsed_ns(), Ordering::Relaxed);
     }
 
+    /// Returns how long ago the last commit was done.
+    #[must_use]
+    pub fn since_commit(&self) -> Duration {
+        let ns = self.clock.elapsed_ns() - self.last_commit_ns.load(Ordering::Relaxed);
+        Duration::from_nanos(ns.max(0).unsigned_abs())
+    }
+
     /// Takes what was dropped of each lane and is not yet part of a chunk.
     #[must_use]
     pub fn take_lost(&self) -> [Loss; 3] {
