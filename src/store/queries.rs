@@ -41,8 +41,8 @@ pub(super) const GIVE_UP_MESSAGE: &str = "UPDATE messages SET outcome = 4, gave_
 pub(super) const INSERT_GAP: &str =
     "INSERT INTO gaps (id, direction, channel, after_seq, bytes, lines, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 pub(super) const INSERT_EVENT: &str = "INSERT INTO events (id, at, what, value) VALUES (?1, ?2, ?3, ?4)";
-pub(super) const RECENT_LAUNCH: &str = "SELECT id, messages FROM (SELECT id, launch_key, started_at, messages FROM sessions \
-    WHERE id < ?1 ORDER BY id DESC LIMIT 64) WHERE launch_key = ?2 AND started_at >= ?3 ORDER BY id DESC LIMIT 1";
+pub(super) const RECENT_LAUNCHES: &str = "SELECT id, uid FROM (SELECT id, uid, launch_key, started_at, messages FROM sessions \
+    WHERE id < ?1 ORDER BY id DESC LIMIT 64) WHERE launch_key = ?2 AND started_at >= ?3 AND messages >= 2";
 pub(super) const HAS_OTHER_THAN_DISCOVER: &str = "SELECT 1 FROM messages m LEFT JOIN words w ON w.id = m.method \
     WHERE m.frame >= ?1 AND m.frame < ?2 AND m.kind = 0 AND w.text IS NOT 'server/discover' LIMIT 1";
 pub(super) const MARK_PROBE: &str = "UPDATE sessions SET probe = 1, parent = ?2 WHERE id = ?1";
@@ -110,7 +110,7 @@ pub const ALL: [(&str, &str); 43] = [
     ("give up message", GIVE_UP_MESSAGE),
     ("insert gap", INSERT_GAP),
     ("insert event", INSERT_EVENT),
-    ("recent launch", RECENT_LAUNCH),
+    ("recent launches", RECENT_LAUNCHES),
     ("has other than discover", HAS_OTHER_THAN_DISCOVER),
     ("mark probe", MARK_PROBE),
     ("list sessions", LIST_SESSIONS),

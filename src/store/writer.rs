@@ -10,7 +10,7 @@ use crate::session::message::{Message, Place};
 use crate::session::session::{ExitStatus, Session};
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Two launches of one command within this time by one parent may be a probe and its session; ns.
 const PROBE_WINDOW_NS: i64 = 15_000_000_000;
@@ -30,6 +30,7 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Writer {
     connection: Connection,
+    path: PathBuf,
     session: i64,
     launch_key: Option<String>,
     started_at: i64,
@@ -52,7 +53,7 @@ impl Writer {
         busy: fn(i32) -> bool,
     ) -> Result<Self, StoreError> {
         let connection = open::for_writing(path, busy)?;
-        Self::enter(connection, session, launch_key, false)
+        Self::enter(connection, path, session, launch_key, false)
     }
 
     /// Opens the store and enters a session that comes from a file.
@@ -61,11 +62,12 @@ impl Writer {
     /// Whatever keeps the store from being written.
     pub fn begin_import(path: &Path, session: &Session, busy: fn(i32) -> bool) -> Result<Self, StoreError> {
         let connection = open::for_writing(path, busy)?;
-        Self::enter(connection, session, None, true)
+        Self::enter(connection, path, session, None, true)
     }
 
     fn enter(
         connection: Connection,
+        path: &Path,
         session: &Session,
         launch_key: Option<String>,
         imported: bool,
@@ -92,6 +94,7 @@ impl Writer {
         let id = connection.last_insert_rowid();
         let writer = Self {
             connection,
+            path: path.into(),
             session: id,
             launch_key,
             started_at: session.started_at_ns,
@@ -99,7 +102,7 @@ impl Writer {
             gaps: 0,
             events: 0,
         };
-        writer.link_probe(&session.id)?;
+        writer.link_probes(&session.id)?;
         Ok(writer)
     }
 
@@ -233,26 +236,27 @@ impl Writer {
     pub fn end(&mut self, uid: &str, ended_ns: i64, reason: &str, exit: Option<ExitStatus>) -> Result<(), StoreError> {
         let exit = exit.as_ref().map(to_json).transpose()?;
         self.connection.execute(sql::END_SESSION, params![self.session, ended_ns, reason, exit])?;
-        self.link_probe(uid)
+        self.link_probes(uid)
     }
 
-    /// Marks an earlier launch of the same command that only asked `server/discover` as this session's probe.
-    fn link_probe(&self, uid: &str) -> Result<(), StoreError> {
+    /// Marks earlier launches of the same command that only asked `server/discover`, and were answered, as probes for
+    /// this session.
+    ///
+    /// One that is still being recorded may only be slow to begin; it is looked at again when this session ends.
+    fn link_probes(&self, uid: &str) -> Result<(), StoreError> {
         use rusqlite::OptionalExtension;
         let Some(launch) = &self.launch_key else { return Ok(()) };
-        let earlier: Option<(i64, i64)> = self
-            .connection
-            .query_row(sql::RECENT_LAUNCH, params![self.session, launch, self.started_at - PROBE_WINDOW_NS], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?;
-        let Some((earlier, messages)) = earlier else { return Ok(()) };
-        let other = self
-            .connection
-            .query_row(sql::HAS_OTHER_THAN_DISCOVER, params![key(earlier, 0), key(earlier + 1, 0)], |_| Ok(()))
-            .optional()?;
-        if messages > 0 && other.is_none() {
-            self.connection.execute(sql::MARK_PROBE, params![earlier, uid])?;
+        let since = self.started_at - PROBE_WINDOW_NS;
+        let mut statement = self.connection.prepare_cached(sql::RECENT_LAUNCHES)?;
+        let earlier: Vec<(i64, String)> = statement
+            .query_map(params![self.session, launch, since], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (number, earlier_uid) in earlier {
+            let range = params![key(number, 0), key(number + 1, 0)];
+            let other = self.connection.query_row(sql::HAS_OTHER_THAN_DISCOVER, range, |_| Ok(())).optional()?;
+            if other.is_none() && !super::liveness::is_live(&self.path, &earlier_uid) {
+                self.connection.execute(sql::MARK_PROBE, params![number, uid])?;
+            }
         }
         Ok(())
     }

@@ -8,5 +8,6 @@ mod json_properties;
 mod queries;
 mod readme;
 mod record;
+mod rmcp;
 mod session_file;
 mod support;

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte.
+#
+# The peers come from npm and PyPI, in pinned versions, into DIR (default: $MCP_TAP_REAL, else target/real of this
+# project); what is there already is left alone. One line for each pair, at the end `N passed, N failed`.
+# Status: 0 all passed, 1 some failed, 2 usage, 3 the peers could not be installed.
+# Needs node >= 20, npm and python3 >= 3.10.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+die() { echo "run.sh: $2" >&2; exit "$1"; }
+
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+[ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
+dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+
+for program in node npm python3; do
+  command -v "$program" >/dev/null || die 3 "$program is not installed"
+done
+[ "$(node -p 'parseInt(process.versions.node)')" -ge 20 ] || die 3 "node $(node --version) is too old: 20 is needed"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die 3 "$(python3 --version) is too old: 3.10 is needed"
+
+# part NAME COMMAND...: runs COMMAND in a fresh folder DIR/NAME, unless the same has been done there before.
+part() {
+  local name=$1; shift
+  [ "$(cat "$dir/$name/.done" 2>/dev/null)" = "$*" ] && return
+  rm -rf "${dir:?}/$name"
+  mkdir -p "$dir/$name"
+  echo "installing $name" >&2
+  if ! (cd "$dir/$name" && "$@") >"$dir/$name.log" 2>&1; then
+    tail -n 5 "$dir/$name.log" >&2
+    echo "run.sh: cannot install $name (all of it in $dir/$name.log); is the package registry reachable?" >&2
+    return 1
+  fi
+  printf '%s' "$*" >"$dir/$name/.done"
+}
+
+# tree PACKAGE@VERSION [DEPENDENCY@VERSION...]: one package, its dependencies held at versions of its time. Each has a
+# folder of its own: in a shared one npm would give old servers the newest schema library, which they misunderstand.
+tree() {
+  node -e '
+    const at = word => [word.slice(0, word.lastIndexOf("@")), word.slice(word.lastIndexOf("@") + 1)];
+    const [first, ...others] = process.argv.slice(1).map(at);
+    const wanted = { private: true, dependencies: Object.fromEntries([first]), overrides: Object.fromEntries(others) };
+    require("fs").writeFileSync("package.json", JSON.stringify(wanted));' "$@" &&
+  npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+}
+
+# venv REQUIREMENT...
+venv() { python3 -m venv . && ./bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+
+mcp=@modelcontextprotocol
+failed=0
+jobs=()
+start() {
+  # Two at a time.
+  if [ ${#jobs[@]} -ge 2 ]; then wait "${jobs[0]}" || failed=1; jobs=("${jobs[@]:1}"); fi
+  part "$@" & jobs+=($!)
+}
+start python venv mcp==2.3.0 pydantic==2.14.4 mcp-server-time==2026.10.19
+start everything-2026.8.31 tree $mcp/server-everything@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
+start everything-2025.8.4 tree $mcp/server-everything@2025.8.4 $mcp/sdk@1.17.5 zod@3.25.76
+start everything-0.6.2 tree $mcp/server-everything@0.6.2 $mcp/sdk@1.0.1 zod@3.25.76
+start filesystem-2026.8.31 tree $mcp/server-filesystem@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
+start filesystem-2025.8.21 tree $mcp/server-filesystem@2025.8.21 $mcp/sdk@1.17.5 zod@3.25.76
+start sdk-1.32.2 tree $mcp/sdk@1.32.2 zod@4.4.3
+start client-2.4.0 tree $mcp/client@2.4.0 zod@4.4.3
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+[ $failed = 0 ] || die 3 "some peers could not be installed; what is there is kept, so run it again"
+
+exec python3 "$here/pairs.py" "$1" "$dir"
