@@ -88,6 +88,12 @@ impl Assembler {
         self.deriver.waiting()
     }
 
+    /// Returns how many rows wait to be taken.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Returns the rows made since the last time.
     #[must_use]
     pub fn take_rows(&mut self) -> Vec<Row> {

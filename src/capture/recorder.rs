@@ -4,7 +4,7 @@
 //! nothing can be recorded any more the copies are dropped and counted, and one sentence says so.
 
 use super::assemble::Assembler;
-use super::tap::{Lane, Loss, Tap};
+use super::tap::{Item, Lane, Loss, Tap};
 use crate::session::derive::Facts;
 use crate::session::frame::{Channel, Direction, Gap};
 use crate::session::message::Kind;
@@ -29,6 +29,12 @@ const SHARED_WINDOW: Duration = Duration::from_millis(50);
 
 /// How many bytes make a commit due at once.
 const ENOUGH: usize = 256 << 10;
+
+/// How many rows make a commit due at once.
+const MOST_ROWS: usize = 8192;
+
+/// The largest chunk that is taken apart at once, in bytes.
+const PIECE: usize = 8 << 10;
 
 /// How often the recorder looks around when nothing comes.
 const IDLE: Duration = Duration::from_millis(500);
@@ -169,17 +175,9 @@ impl Work {
         let mut window = WINDOW;
         let mut contended = crate::capture::recorder::contention();
         while let Some(items) = self.tap.take(window, ENOUGH, IDLE) {
-            for item in &items {
-                self.assembler.item(item, "the recorder fell behind");
-            }
-            drop(items);
-            self.tap.set_waiting_calls(self.assembler.waiting());
-            let rows = self.assembler.take_rows();
-            let written = rows.iter().map(Row::weight).sum::<usize>() as u64;
-            if !rows.is_empty() && !self.commit(&mut open, rows) {
+            if !self.record(&mut open, items) {
                 return;
             }
-            open.checkpoints.wrote(written);
             let now = contention();
             window = if now == contended { WINDOW } else { SHARED_WINDOW };
             contended = now;
@@ -188,6 +186,29 @@ impl Work {
             }
         }
         self.end(open, report);
+    }
+
+    /// Records what was taken; false if nothing can be recorded any more.
+    fn record(&mut self, open: &mut Open, items: Vec<Item>) -> bool {
+        for item in items {
+            // Lines may be as short as a byte: a large chunk of them must not become a hundred thousand rows at once.
+            for piece in pieces(item) {
+                self.assembler.item(&piece, "the recorder fell behind");
+                if self.assembler.rows() >= MOST_ROWS && !self.commit_rows(open) {
+                    return false;
+                }
+            }
+        }
+        self.tap.set_waiting_calls(self.assembler.waiting());
+        self.commit_rows(open)
+    }
+
+    fn commit_rows(&mut self, open: &mut Open) -> bool {
+        let rows = self.assembler.take_rows();
+        let written = rows.iter().map(Row::weight).sum::<usize>() as u64;
+        let done = rows.is_empty() || self.commit(open, rows);
+        open.checkpoints.wrote(written);
+        done
     }
 
     /// Opens the store, waiting as long as it takes where others hold it.
@@ -409,6 +430,32 @@ impl Work {
                 _ => {}
             }
         }
+    }
+}
+
+fn has_many_lines(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', bytes).nth(PIECE / 16).is_some()
+}
+
+/// Cuts a large chunk of short lines into smaller ones of the same time.
+fn pieces(item: Item) -> Vec<Item> {
+    match item {
+        Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes }
+            if bytes.len() > PIECE && has_many_lines(&bytes) =>
+        {
+            bytes
+                .chunks(PIECE)
+                .enumerate()
+                .map(|(at, bytes)| Item::Chunk {
+                    lane,
+                    received_ns,
+                    forwarded_ns,
+                    lost_before: if at == 0 { lost_before } else { Loss::default() },
+                    bytes: bytes.to_vec(),
+                })
+                .collect()
+        }
+        item => vec![item],
     }
 }
 

@@ -24,6 +24,12 @@ const LAST_COMMIT_TERMINATED: Duration = Duration::from_millis(600);
 /// How long others may go on writing into the server's pipes after it has ended; ns.
 const DRAIN_LIMIT_NS: i64 = 5_000_000_000;
 
+/// A server that has closed its stdout and is still there after this time lives on; ns.
+const LIVED_ON_NS: i64 = 100_000_000;
+
+/// How often the ladder looks again once the client has ended: the last answer may have come.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// How a recorded session went.
 #[derive(Debug)]
 pub struct Recorded {
@@ -40,6 +46,7 @@ pub struct Recorded {
 enum Happening {
     ClientEnded,
     Life(Life),
+    StdoutEnded,
     Signal { number: i32, by_kernel: bool },
     PumpDone,
 }
@@ -96,6 +103,8 @@ pub fn record(argv: &[OsString], plan: Plan, notify: &Notify) -> Recorded {
         notify,
         situation: Situation::default(),
         signalled: None,
+        stdout_ended_ns: None,
+        ended_by_client: false,
     };
     let status = life.until_ended(&happenings);
     let terminated = life.drain(&happenings);
@@ -128,14 +137,13 @@ fn start_pumps(
     let (in_tap, in_tell) = (Arc::clone(tap), tell.clone());
     background("stdin", move || {
         let end = pump::run(Lane::Stdin, streams::stdin(), stdin.as_fd(), &in_tap, &Activity::default());
-        drop(stdin);
         match end {
-            PumpEnd::Ended => {
-                let _ = in_tell.send(Happening::ClientEnded);
-            }
+            // Told before it is passed on: what the server does then comes after it.
+            PumpEnd::Ended => drop(in_tell.send(Happening::ClientEnded)),
             // The server has closed its stdin: the client must find out as it would without us.
             PumpEnd::Refused => streams::close_stdin(),
         }
+        drop(stdin);
     });
     let activities = Activities { stdout: Arc::default(), stderr: Arc::default() };
     let (out_tap, out_tell, activity) = (Arc::clone(tap), tell.clone(), Arc::clone(&activities.stdout));
@@ -144,6 +152,7 @@ fn start_pumps(
         // Closed either way: an end is passed on to the client, a refusal to the server.
         drop(stdout);
         if end == PumpEnd::Ended {
+            let _ = out_tell.send(Happening::StdoutEnded);
             streams::close_stdout();
         }
         let _ = out_tell.send(Happening::PumpDone);
@@ -166,6 +175,8 @@ struct Process<'a> {
     notify: &'a Notify,
     situation: Situation,
     signalled: Option<i32>,
+    stdout_ended_ns: Option<i64>,
+    ended_by_client: bool,
 }
 
 impl Process<'_> {
@@ -178,7 +189,10 @@ impl Process<'_> {
                 && self.tap.waiting_calls() > 0
                 && !streams::is_reader_gone(streams::stdout());
             let wait = match next_step(&self.situation, now) {
-                Step::Wait(until) => until.map(|until| Duration::from_nanos((until - now).max(0).unsigned_abs())),
+                Step::Wait(until) => until.map(|until| {
+                    let due = Duration::from_nanos((until - now).max(0).unsigned_abs());
+                    due.min(LOOK_AGAIN)
+                }),
                 Step::Terminate => {
                     self.note("terminated", None);
                     process_group::send(self.pid, self.own_group, signal_hook::consts::SIGTERM);
@@ -195,14 +209,20 @@ impl Process<'_> {
             match receive(happenings, wait) {
                 Some(Happening::Life(Life::Ended(status))) => return status,
                 Some(Happening::Life(Life::Stopped)) => (self.notify)(Notice::ServerStopped),
-                Some(Happening::ClientEnded) => {
-                    self.situation.client_ended_ns = Some(self.tap.clock().elapsed_ns());
-                    self.note("client-ended", None);
-                }
+                Some(Happening::ClientEnded) => self.client_ended(),
+                Some(Happening::StdoutEnded) => self.stdout_ended_ns = Some(self.tap.clock().elapsed_ns()),
                 Some(Happening::Signal { number, by_kernel }) => self.signal(number, by_kernel),
                 Some(Happening::PumpDone) | None => {}
             }
         }
+    }
+
+    fn client_ended(&mut self) {
+        let now = self.tap.clock().elapsed_ns();
+        self.situation.client_ended_ns = Some(now);
+        // A client that leaves because the server has closed its stdout did not end the session.
+        self.ended_by_client = self.stdout_ended_ns.is_none_or(|at| now - at > LIVED_ON_NS);
+        self.note("client-ended", None);
     }
 
     fn signal(&mut self, number: i32, by_kernel: bool) {
@@ -256,11 +276,11 @@ impl Process<'_> {
             ExitStatus::Code(code) => format!("the server exited with {code}"),
             ExitStatus::Signal(signal) => format!("the server was ended by signal {signal}"),
         };
-        match (self.signalled, self.situation.client_ended_ns) {
+        match self.signalled {
             _ if self.situation.killed => format!("{how}: it did not end by itself"),
-            (Some(signal), _) => format!("{how} after signal {signal}"),
-            (None, Some(_)) => format!("ended by the client; {how}"),
-            (None, None) => how,
+            Some(signal) => format!("{how} after signal {signal}"),
+            None if self.ended_by_client => format!("ended by the client; {how}"),
+            None => how,
         }
     }
 }

@@ -323,7 +323,7 @@ fn for_machines(
     if args.json {
         let session = json::SessionObject::of(source.session(), source.is_live(), false, false);
         let head = serde_json::to_string(&session)?;
-        out.print(&format!(
+        out.data(&format!(
             "{{\"mcp_tap_report\":{},\"report\":\"messages\",\"session\":{head},\"gaps\":{},\"messages\":[",
             json::REPORT,
             serde_json::to_string(&source.gaps()?)?
@@ -336,9 +336,9 @@ fn for_machines(
                 continue;
             }
             if args.json {
-                out.print(if first { "\n" } else { ",\n" })?;
+                out.data(if first { "\n" } else { ",\n" })?;
                 first = false;
-                out.print(&serde_json::to_string(&json::MessageObject::of(message))?)?;
+                out.data(&serde_json::to_string(&json::MessageObject::of(message))?)?;
             } else {
                 json::line(out.out(), &json::MessageObject::of(message))?;
             }
@@ -346,7 +346,7 @@ fn for_machines(
         out.flush()
     })?;
     if args.json {
-        out.print("\n]}\n")?;
+        out.data("\n]}\n")?;
     }
     Ok(Code::Done)
 }

@@ -49,7 +49,9 @@ pub const ASCII_SIGNS: Signs = Signs { right: ">", left: "<", answers: "\\", non
 
 /// Prints a command's data on stdout and its talk on stderr.
 pub struct Ui {
-    out: Box<dyn Write>,
+    // Plain: data goes out as it is, byte for byte. Styled text is stripped on its way in where no colour is wanted.
+    out: BufWriter<std::io::Stdout>,
+    out_is_coloured: bool,
     err: Box<dyn Write>,
     width: usize,
     out_is_terminal: bool,
@@ -64,10 +66,10 @@ impl Ui {
     pub fn new(color: Color, quiet: bool) -> Self {
         let out_is_terminal = std::io::stdout().is_terminal();
         let err_is_terminal = std::io::stderr().is_terminal();
-        let out = AutoStream::new(std::io::stdout(), color.choice(out_is_terminal));
         let err = AutoStream::new(std::io::stderr(), color.choice(err_is_terminal));
         Self {
-            out: Box::new(BufWriter::with_capacity(64 << 10, out)),
+            out: BufWriter::with_capacity(64 << 10, std::io::stdout()),
+            out_is_coloured: color.choice(out_is_terminal) == ColorChoice::Always,
             err: Box::new(err),
             width: width(out_is_terminal),
             out_is_terminal,
@@ -77,17 +79,28 @@ impl Ui {
         }
     }
 
-    /// Returns where data goes.
+    /// Returns where data goes, byte for byte.
     pub fn out(&mut self) -> &mut dyn Write {
-        &mut *self.out
+        &mut self.out
     }
 
-    /// Prints text as it is.
+    /// Prints data as it is.
+    ///
+    /// # Errors
+    /// The reader went away, or the disk is full.
+    pub fn data(&mut self, text: &str) -> Result<(), CommandError> {
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    /// Prints text for people; its colours are left out where none are wanted.
     ///
     /// # Errors
     /// The reader went away, or the disk is full.
     pub fn print(&mut self, text: &str) -> Result<(), CommandError> {
-        Ok(self.out.write_all(text.as_bytes())?)
+        if self.out_is_coloured {
+            return Ok(self.out.write_all(text.as_bytes())?);
+        }
+        Ok(write!(self.out, "{}", anstream::adapter::strip_str(text))?)
     }
 
     /// Prints a line.

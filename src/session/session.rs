@@ -201,6 +201,14 @@ pub fn name_of_command(argv: &[String]) -> String {
         let base = stem(word);
         RUNNERS.contains(&base.as_str()) || base.starts_with("python3")
     };
+    // A script says nothing in one word.
+    if let [shell, flag, ..] = argv
+        && ["sh", "bash", "dash", "zsh"].contains(&stem(shell).as_str())
+        && flag.starts_with('-')
+        && flag.ends_with('c')
+    {
+        return stem(shell);
+    }
     let mut words = argv.iter().filter(meaningful).skip_while(|word| is_runner(word));
     let name = words.next().map(|word| stem(word)).filter(|name| !name.is_empty()).or_else(|| {
         // `build/index.js` says nothing: the folder above may.
@@ -212,7 +220,7 @@ pub fn name_of_command(argv: &[String]) -> String {
             .find(|part| !part.is_empty() && !part.starts_with('.'))
     });
     let name = name.or_else(|| argv.first().map(|first| stem(first))).unwrap_or_default();
-    let clean: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).collect();
+    let clean: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(40).collect();
     if clean.is_empty() || clean.bytes().all(|b| b.is_ascii_digit()) { format!("server{clean}") } else { clean }
 }
 
@@ -228,7 +236,8 @@ mod tests {
 
     #[test]
     fn names_of_commands() {
-        let cases: [(&[&str], &str); 10] = [
+        let cases: [(&[&str], &str); 11] = [
+            (&["/bin/sh", "-c", "trap 'echo x' INT; cat"], "sh"),
             (&["npx", "-y", "@modelcontextprotocol/server-everything"], "server-everything"),
             (&["npx", "-y", "@acme/server-x@1.2", "/srv/dir"], "server-x"),
             (&["node", "build/index.js"], "node"),

@@ -5,9 +5,11 @@
 mod architecture;
 mod errors;
 mod json_properties;
+mod process_life;
 mod queries;
 mod readme;
 mod record;
 mod rmcp;
 mod session_file;
 mod support;
+mod transparent;

@@ -16,6 +16,8 @@ pub(super) fn cut(server: &Server, request: &Request, key: &str, all: Vec<Value>
     let cursor = |place: usize| base64(server.values.token(&format!("{key}:{place}")).as_bytes());
     let start = match &request.params["cursor"] {
         Value::Null => 0,
+        // A misbehaviour that hands out pages of its own judges their cursors, too.
+        _ if server.args.case.is_some() && server.args.page_size.is_none() => 0,
         sent => (size..all.len())
             .step_by(size)
             .find(|&place| sent.as_str() == Some(&cursor(place)))
