@@ -14,6 +14,9 @@ pub const MEMBER_LIMIT: usize = 4 << 10;
 /// The deepest nesting that is followed; the stack takes one bit a level.
 const DEPTH_LIMIT: usize = 64 << 20;
 
+/// The byte order mark in UTF-8.
+const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
 /// Longer keys are of no interest.
 const KEY_LIMIT: usize = 64;
 
@@ -148,7 +151,8 @@ enum Number {
 pub struct EnvelopeScanner {
     offset: u64,
     utf8: Utf8Checker,
-    mark: [u8; 3],
+    mark: usize,
+    begun: bool,
     byte_order_mark: bool,
     not_json_at: Option<u64>,
     broken: bool,
@@ -183,7 +187,8 @@ impl EnvelopeScanner {
         Self {
             offset: 0,
             utf8: Utf8Checker::default(),
-            mark: [0; 3],
+            mark: 0,
+            begun: false,
             byte_order_mark: false,
             not_json_at: None,
             broken: false,
@@ -210,23 +215,23 @@ impl EnvelopeScanner {
         self.utf8.push(bytes);
         let mut at = 0;
         // A byte order mark is looked for byte by byte, since the first piece may be one byte long.
-        while self.offset + (at as u64) < 3 && !self.byte_order_mark && self.top.is_none() && !self.broken {
-            let seen = (self.offset as usize) + at;
-            let Some(&byte) = bytes.get(at) else { break };
-            if byte != [0xEF, 0xBB, 0xBF][seen] {
-                if seen > 0 {
+        while !self.begun {
+            let Some(&byte) = bytes.get(at) else {
+                self.offset += bytes.len() as u64;
+                return;
+            };
+            if byte == MARK[self.mark] {
+                self.mark += 1;
+                at += 1;
+                self.byte_order_mark = self.mark == MARK.len();
+                self.begun = self.byte_order_mark;
+            } else {
+                self.begun = true;
+                if self.mark > 0 {
                     self.flaw(0);
                     self.broken = true;
                 }
-                break;
             }
-            self.mark[seen] = byte;
-            at += 1;
-            self.byte_order_mark = seen == 2;
-        }
-        if self.offset + (at as u64) < 3 && at == bytes.len() && at > 0 && !self.byte_order_mark {
-            self.offset += bytes.len() as u64;
-            return;
         }
         self.keep_from = at;
         while at < bytes.len() && !self.broken {
@@ -255,6 +260,9 @@ impl EnvelopeScanner {
     /// Ends the text and returns what was found.
     #[must_use]
     pub fn finish(mut self) -> Scan {
+        if !self.begun && self.mark > 0 {
+            self.flaw(0);
+        }
         if !self.broken {
             match self.token {
                 Token::Number(state) => self.end_number(state, self.offset),
@@ -267,7 +275,7 @@ impl EnvelopeScanner {
             }
         }
         let shape = match self.so_far() {
-            Shape::Blank if self.mark[0] != 0 && !self.byte_order_mark => Shape::Broken,
+            Shape::Blank if self.mark > 0 && !self.byte_order_mark => Shape::Broken,
             shape => shape,
         };
         let length = self.offset;

@@ -11,5 +11,6 @@ mod readme;
 mod record;
 mod rmcp;
 mod session_file;
+mod stream_properties;
 mod support;
 mod transparent;
