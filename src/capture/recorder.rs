@@ -42,6 +42,8 @@ const IDLE: Duration = Duration::from_millis(500);
 /// How often it looks whether the store is still the same file; ns.
 const WATCH_NS: i64 = 1_000_000_000;
 
+const LANES: [Lane; 3] = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
+
 /// What a person should be told while a session runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
@@ -169,6 +171,15 @@ struct Open {
     checkpoints: Checkpoints,
 }
 
+impl Open {
+    /// Gives up the lock of a store that is not there any more, before the new one's is taken at the same path.
+    fn leave(&mut self) {
+        self.lock = None;
+        self.checkpoints.stop();
+        self.watch.remove_old_log();
+    }
+}
+
 impl Work {
     fn run(mut self, report: &Sender<Summary>) {
         let Some(mut open) = self.open() else { return };
@@ -212,13 +223,14 @@ impl Work {
     }
 
     /// Opens the store, waiting as long as it takes where others hold it.
-    fn open(&self) -> Option<Open> {
+    fn open(&mut self) -> Option<Open> {
         loop {
             let lock = LiveLock::take(&self.plan.store, &self.plan.session.id).ok();
             let begun =
                 Writer::begin(&self.plan.store, &self.plan.session, self.plan.launch_key.clone(), wait_for_lock);
             match begun {
                 Ok(writer) => {
+                    crate::store::liveness::sweep(&self.plan.store);
                     self.tap.committed();
                     return Some(Open {
                         writer,
@@ -229,6 +241,12 @@ impl Work {
                     });
                 }
                 Err(error) if error.is_busy() => crate::clock::sleep(Duration::from_millis(5)),
+                Err(error) if error.is_full() && !self.tap.is_closed() => {
+                    if !std::mem::replace(&mut self.told_full, true) {
+                        (self.notify)(Notice::DiskFull);
+                    }
+                    crate::clock::sleep(Duration::from_millis(100));
+                }
                 Err(error) => {
                     self.give_up(&error);
                     return None;
@@ -258,6 +276,7 @@ impl Work {
                 continue;
             }
             if open.watch.is_replaced() {
+                open.leave();
                 match self.reopen() {
                     Some(new) => *open = new,
                     None => return false,
@@ -305,27 +324,47 @@ impl Work {
                 _ => {}
             }
         }
-        while let Some(items) = self.tap.take(Duration::ZERO, 8 << 20, Duration::ZERO) {
-            for item in &items {
-                self.assembler.item(item, REASON);
-            }
-            for row in self.assembler.take_rows() {
-                if let Row::Frame { info, lane, .. } = row {
+        // What is open of a line was taken from the tap, too.
+        for lane in LANES {
+            self.assembler.end(lane);
+        }
+        for row in self.assembler.take_rows() {
+            match row {
+                Row::Frame { info, bytes, lane, .. } => {
                     lost[usize::from(lane)].bytes += info.length;
-                    lost[usize::from(lane)].lines += 1;
+                    lost[usize::from(lane)].lines += u64::from(bytes.ends_with(b"\n"));
+                }
+                Row::Gap(gap) => {
+                    let lost = &mut lost[lane_of_gap(&gap)];
+                    lost.bytes += gap.bytes;
+                    lost.lines += gap.lines;
+                }
+                _ => {}
+            }
+        }
+        // Only counted: whoever ends a session does not wait for megabytes to be understood.
+        while let Some(items) = self.tap.take(Duration::ZERO, 8 << 20, Duration::ZERO) {
+            for item in items {
+                if let Item::Chunk { lane, lost_before, bytes, .. } = item {
+                    let lost = &mut lost[lane.index()];
+                    lost.bytes += lost_before.bytes + bytes.len() as u64;
+                    lost.lines += lost_before.lines + memchr::memchr_iter(b'\n', &bytes).count() as u64;
                 }
             }
         }
+        for (lost, dropped) in lost.iter_mut().zip(self.tap.take_lost()) {
+            lost.bytes += dropped.bytes;
+            lost.lines += dropped.lines;
+        }
         let after = self.stored.frames.checked_sub(1);
-        let lanes = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
-        let gaps = lanes.iter().zip(lost).filter(|(_, loss)| *loss != Loss::default());
+        let gaps = LANES.iter().zip(lost).filter(|(_, loss)| *loss != Loss::default());
         gaps.map(|(lane, loss)| Row::Gap(gap_of(*lane, after, loss, REASON))).collect()
     }
 
     /// Goes on in the store that is at the path now.
     fn reopen(&mut self) -> Option<Open> {
-        (self.notify)(Notice::Replaced);
         let mut open = self.open()?;
+        (self.notify)(Notice::Replaced);
         let lanes = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
         let gaps: Vec<Row> = lanes
             .iter()
@@ -358,6 +397,7 @@ impl Work {
         if !open.watch.is_replaced() {
             return true;
         }
+        open.leave();
         match self.reopen() {
             Some(new) => {
                 *open = new;
@@ -395,6 +435,8 @@ impl Work {
                 }
             }
         }
+        // Before the report: whoever waits for it ends the process.
+        drop(open.lock.take());
         let _ =
             report.send(Summary { name: self.name.clone(), facts: self.assembler.facts().clone(), stray: self.stray });
         open.checkpoints.stop();

@@ -37,6 +37,8 @@ pub struct Recorded {
     pub server: Result<ExitStatus, SpawnError>,
     /// What was recorded; `None` if the last commit did not come in time or nothing could be recorded.
     pub summary: Option<Summary>,
+    /// True if the session is in the store at all.
+    pub began: bool,
     /// What was dropped on the way.
     pub lost: Loss,
     /// How long the session took.
@@ -72,7 +74,13 @@ pub fn record(argv: &[OsString], plan: Plan, notify: &Notify) -> Recorded {
             let reason = format!("the server could not be started: {error}");
             let ending = Ending { at_ns: clock.elapsed_ns(), reason, exit_status: Some(status) };
             let summary = recorder.finish(ending, LAST_COMMIT);
-            return Recorded { server: Err(error), summary, lost: tap.lost(), took: clock.elapsed() };
+            return Recorded {
+                server: Err(error),
+                summary,
+                began: tap.has_begun(),
+                lost: tap.lost(),
+                took: clock.elapsed(),
+            };
         }
     };
     let (tell, happenings) = channel();
@@ -114,7 +122,7 @@ pub fn record(argv: &[OsString], plan: Plan, notify: &Notify) -> Recorded {
     let reason = life.reason(status);
     let ending = Ending { at_ns: clock.elapsed_ns(), reason, exit_status: Some(status) };
     let summary = recorder.finish(ending, if terminated { LAST_COMMIT_TERMINATED } else { LAST_COMMIT });
-    Recorded { server: Ok(status), summary, lost: tap.lost(), took: clock.elapsed() }
+    Recorded { server: Ok(status), summary, began: tap.has_begun(), lost: tap.lost(), took: clock.elapsed() }
 }
 
 fn background(name: &str, work: impl FnOnce() + Send + 'static) {

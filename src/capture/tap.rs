@@ -1,6 +1,6 @@
 //! The bounded channel between the traffic and the recorder.
 //!
-//! It is bounded in bytes. When it is full, a pump waits only while the recorder gets its commits done; otherwise,
+//! It is bounded in bytes and in age. When it is full, a pump waits only while the recorder gets its commits done; otherwise,
 //! or after a second for one chunk, the copy is dropped and counted, never the traffic.
 
 use crate::clock::Stopwatch;
@@ -12,8 +12,12 @@ use std::time::Duration;
 /// How many bytes of copies may wait.
 pub const CAPACITY: usize = 32 << 20;
 
-/// A commit older than this does not count as progress; ns.
-const PROGRESS_NS: i64 = 250_000_000;
+/// A commit older than this does not count as progress; ns. A loaded disk is silent for a quarter of a second at times.
+const PROGRESS_NS: i64 = 1_000_000_000;
+
+/// A copy that has waited for so long slows its sender, too: what a killed tap loses is never older than half a
+/// second; ns.
+const OLDEST_NS: i64 = 300_000_000;
 
 /// How long one chunk may wait for room.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -93,6 +97,16 @@ struct Queue {
     wake_at: usize,
 }
 
+impl Queue {
+    /// Returns true if the oldest copy has waited for too long.
+    fn is_late(&self, now_ns: i64) -> bool {
+        match self.items.front() {
+            Some(Item::Chunk { forwarded_ns, .. }) => now_ns - forwarded_ns > OLDEST_NS,
+            _ => false,
+        }
+    }
+}
+
 /// The channel.
 #[derive(Debug)]
 pub struct Tap {
@@ -131,7 +145,7 @@ impl Tap {
     pub fn chunk(&self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
         let cost = bytes.len() + OVERHEAD;
         let mut queue = self.lock();
-        if !queue.discarding && queue.bytes + cost > CAPACITY {
+        if !queue.discarding && (queue.bytes + cost > CAPACITY || queue.is_late(forwarded_ns)) {
             queue = self.wait_for_room(queue, cost);
         }
         if queue.discarding || queue.bytes + cost > CAPACITY {
@@ -170,9 +184,12 @@ impl Tap {
     fn wait_for_room<'q>(&self, mut queue: MutexGuard<'q, Queue>, cost: usize) -> MutexGuard<'q, Queue> {
         let begun = self.clock.elapsed();
         loop {
-            let stalled = self.clock.elapsed_ns() - self.last_commit_ns.load(Ordering::Relaxed) > PROGRESS_NS;
+            let now = self.clock.elapsed_ns();
+            let idle = now - self.last_commit_ns.load(Ordering::Relaxed);
             let waited = self.clock.elapsed().saturating_sub(begun);
-            if queue.discarding || queue.bytes + cost <= CAPACITY || stalled || waited >= LONGEST_WAIT {
+            let full = queue.bytes + cost > CAPACITY && idle <= PROGRESS_NS;
+            let late = queue.is_late(now) && idle <= PROGRESS_NS / 4;
+            if queue.discarding || !(full || late) || waited >= LONGEST_WAIT {
                 return queue;
             }
             queue = match self.room.wait_timeout(queue, Duration::from_millis(20)) {
@@ -262,6 +279,12 @@ impl Tap {
         Duration::from_nanos(ns.max(0).unsigned_abs())
     }
 
+    /// Returns true once the session is in the store.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.last_commit_ns.load(Ordering::Relaxed) > 0
+    }
+
     /// Takes what was dropped of each lane and is not yet part of a chunk.
     #[must_use]
     pub fn take_lost(&self) -> [Loss; 3] {
@@ -301,7 +324,7 @@ mod tests {
         let tap = Tap::new(Stopwatch::start());
         let big = vec![b'x'; CAPACITY - OVERHEAD];
         tap.chunk(Lane::Stdin, 0, 0, &big);
-        // No commit was ever done: nothing is waited for beyond the first 250 ms of the session.
+        // No commit was ever done: nothing is waited for beyond the first second of the session.
         tap.chunk(Lane::Stdin, 1, 1, b"a\nb\n");
         tap.chunk(Lane::Stdout, 2, 2, b"c\n");
         assert_eq!(tap.lost(), Loss { bytes: 6, lines: 3 });

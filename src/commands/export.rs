@@ -45,13 +45,9 @@ pub fn run(ctx: &mut Context, args: &ExportArgs) -> Result<Code, CommandError> {
     };
     // Written beside and then moved: a file that was there stays whole until the new one is.
     let beside = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    let file = std::fs::OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&beside)
-        .map_err(cannot)?;
+    // One that was left behind may be readable by others, or be a link.
+    let _ = std::fs::remove_file(&beside);
+    let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&beside).map_err(cannot)?;
     let mut out = std::io::BufWriter::new(file);
     let written = encode::session(&*found.source, &mut out, &mut |bytes| progress.add(bytes))
         .map_err(CommandError::from)

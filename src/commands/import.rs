@@ -61,6 +61,13 @@ pub fn run(ctx: &mut Context, args: &ImportArgs) -> Result<Code, CommandError> {
 /// Writes a whole file into the store.
 fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
     let session = source.session();
+    let name = session.name.as_deref();
+    if let Some(name) = name
+        && let Some(problem) = crate::session::selector::name_problem(name)
+    {
+        let shown = crate::output::sanitize::line(name);
+        return Err(CommandError::failed(format!("`{shown}` cannot be a session's name: {problem}")));
+    }
     let progress = Progress::bytes(ctx.ui.shows_progress(), "importing", session.bytes);
     let mut writer = Writer::begin_import(&ctx.location.path, session, wait_for_lock)?;
     let mut deriver = PieceDeriver::default();
@@ -77,7 +84,6 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
         calls: session.calls,
         bad: session.bad,
     };
-    let name = session.name.as_deref();
     source.frames(0..u64::MAX, u64::MAX, &mut |info, part, bytes| {
         progress.add(bytes.len() as u64);
         let lane = lane_of(info);

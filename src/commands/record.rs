@@ -145,7 +145,8 @@ fn finish(ui: StatusUi, args: &RecordArgs, plan: &Plan, recorded: &Recorded, sai
             size(loss.bytes)
         ));
     } else if recorded.summary.is_none() && !said {
-        ui.say("the end of the session was not recorded: the store is held by another process");
+        let what = if recorded.began { "the end of the session" } else { "the session" };
+        ui.say(&format!("{what} was not recorded: the store is held by another process"));
     }
     match &recorded.server {
         Err(error) => cannot_start(ui, &args.command, error),

@@ -40,6 +40,8 @@ pub fn name_problem(name: &str) -> Option<&'static str> {
         Some("a name needs a character")
     } else if name == "latest" {
         Some("`latest` means the newest session")
+    } else if name.bytes().all(|byte| byte == b'.') {
+        Some("it means a folder")
     } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
         Some("a number is always a message")
     } else if name.contains(['/', '\\', '~']) || name.ends_with(".jsonl") {

@@ -4,7 +4,7 @@ use super::error::StoreError;
 use super::location::lock_folder;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes held in the lock file, so that a full disk still has room to say that the session ended, and what it lost.
@@ -26,16 +26,17 @@ impl LiveLock {
         let folder = lock_folder(store);
         super::open::make_private_folder(&folder)?;
         let path = folder.join(format!("{uid}.lock"));
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| StoreError::Open { path: path.clone(), reason: e.to_string() })?;
-        if let Err(error) = file.try_lock() {
-            return Err(StoreError::Open { path, reason: error.to_string() });
-        }
+        let failed = |error: std::io::Error| StoreError::Open { path: path.clone(), reason: error.to_string() };
+        let mut file = loop {
+            let file =
+                OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path).map_err(failed)?;
+            // Nobody holds it for longer than a look, but it may have been swept away between making and locking it.
+            file.lock().map_err(failed)?;
+            let made = file.metadata().map_err(failed)?;
+            if std::fs::metadata(&path).is_ok_and(|data| (data.dev(), data.ino()) == (made.dev(), made.ino())) {
+                break file;
+            }
+        };
         // Not holding it back is no reason not to record.
         let _ = file.write_all(&vec![0; RESERVE]);
         Ok(Self { file, path })

@@ -8,13 +8,32 @@ use std::path::{Path, PathBuf};
 pub struct Watch {
     path: PathBuf,
     identity: Option<(u64, u64)>,
+    log: [(PathBuf, Option<(u64, u64)>); 2],
 }
 
 impl Watch {
     /// Notes which file is at the path now.
     #[must_use]
     pub fn of(path: &Path) -> Self {
-        Self { path: path.into(), identity: identity(path) }
+        let log = ["-wal", "-shm"].map(|end| {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(end);
+            let beside = PathBuf::from(beside);
+            let identity = identity(&beside);
+            (beside, identity)
+        });
+        Self { path: path.into(), identity: identity(path), log }
+    }
+
+    /// Removes the log of the file that was opened, where it still lies beside another one.
+    ///
+    /// SQLite would read it into the new file: old pages over a store that is not theirs.
+    pub fn remove_old_log(&self) {
+        for (path, known) in &self.log {
+            if known.is_some() && identity(path) == *known {
+                let _ = std::fs::remove_file(path);
+            }
+        }
     }
 
     /// Returns true if another file, or none, is at the path now.

@@ -1,10 +1,13 @@
 //! One test binary, by user journey.
 #![allow(clippy::disallowed_methods, reason = "tests start processes, sleep and look into the store themselves")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
 
 mod architecture;
+mod bounded;
 mod errors;
+mod faults;
 mod json_properties;
+mod kill;
 mod process_life;
 mod queries;
 mod readme;
