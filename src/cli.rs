@@ -21,6 +21,7 @@ Record:
 
 Look:
   inspect      Show the messages of a session, or one exchange
+  latency      Show how long calls took: per tool and method, from recordings
 
 Files:
   export       Write a session to a file that can be read, committed and imported
@@ -67,6 +68,7 @@ enum Command {
     #[command(alias = "ls")]
     Sessions(commands::sessions::SessionsArgs),
     Inspect(commands::inspect::InspectArgs),
+    Latency(commands::latency::LatencyArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -122,6 +124,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         None => commands::home::run(ctx),
         Some(Command::Sessions(args)) => commands::sessions::run(ctx, args),
         Some(Command::Inspect(args)) => commands::inspect::run(ctx, args),
+        Some(Command::Latency(args)) => commands::latency::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),

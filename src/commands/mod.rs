@@ -6,9 +6,11 @@ pub mod export;
 pub mod home;
 pub mod import;
 pub mod inspect;
+pub mod latency;
 pub mod messages;
 pub mod record;
 pub mod select;
 pub mod sessions;
+pub mod since;
 
 pub use context::Context;
