@@ -18,6 +18,7 @@ const HELP: &str = "\
 Record:
   record       Run a server command and record what it and its client say
   sessions     List, show, rename and delete recordings (alias: ls)
+  tail         Follow what is being recorded
 
 Look:
   inspect      Show the messages of a session, or one exchange
@@ -65,6 +66,7 @@ pub struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(commands::record::RecordArgs),
+    Tail(commands::tail::TailArgs),
     #[command(alias = "ls")]
     Sessions(commands::sessions::SessionsArgs),
     Inspect(commands::inspect::InspectArgs),
@@ -124,6 +126,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         None => commands::home::run(ctx),
         Some(Command::Sessions(args)) => commands::sessions::run(ctx, args),
         Some(Command::Inspect(args)) => commands::inspect::run(ctx, args),
+        Some(Command::Tail(args)) => commands::tail::run(ctx, args),
         Some(Command::Latency(args)) => commands::latency::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),

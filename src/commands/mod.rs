@@ -12,5 +12,6 @@ pub mod record;
 pub mod select;
 pub mod sessions;
 pub mod since;
+pub mod tail;
 
 pub use context::Context;

@@ -6,3 +6,4 @@ mod json_properties;
 mod latency;
 mod record;
 mod support;
+mod tail;
