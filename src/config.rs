@@ -92,6 +92,12 @@ pub fn is_off() -> bool {
     std::env::var_os("MCP_TAP_OFF").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
+/// Returns the shell that asks for completions.
+#[must_use]
+pub fn completing_shell() -> Option<String> {
+    std::env::var(crate::commands::completions::VARIABLE).ok().filter(|shell| !shell.is_empty())
+}
+
 /// Returns true if `NO_COLOR` is set.
 #[must_use]
 pub fn no_color() -> bool {

@@ -23,13 +23,13 @@ use std::ops::ControlFlow;
 #[derive(Debug, clap::Args)]
 pub struct LatencyArgs {
     /// Sessions: names, ids or their beginnings, `NAME~1`, files (default: the newest recording)
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub sessions: Vec<String>,
     /// Take every recording since then, of these names if there are any: 7d, 12h, 30m, or a date
     #[arg(long, value_name = "TIME", value_parser = since::parse)]
     pub since: Option<Since>,
     /// Only the tool or prompt of this name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = clap_complete::engine::ArgValueCompleter::new(super::complete::tools))]
     pub tool: Option<String>,
     /// Print one JSON object
     #[arg(long)]

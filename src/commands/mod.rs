@@ -1,5 +1,7 @@
 //! One file a command: its arguments, whose documentation is the help, and then what it does.
 
+pub mod complete;
+pub mod completions;
 pub mod context;
 pub mod demo;
 pub mod export;
@@ -7,6 +9,7 @@ pub mod home;
 pub mod import;
 pub mod inspect;
 pub mod latency;
+pub mod man;
 pub mod messages;
 pub mod record;
 pub mod select;

@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 pub struct TailArgs {
     /// Session: a name (waited for if need be), an id or its beginning
-    #[arg(value_name = "SESSION|NAME")]
+    #[arg(value_name = "SESSION|NAME", add = clap_complete::engine::ArgValueCompleter::new(super::complete::stored_sessions))]
     pub session: Option<String>,
     /// Go on with the next recording when one has ended
     #[arg(long, short)]

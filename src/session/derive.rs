@@ -278,10 +278,7 @@ impl Deriver {
         }
         let Ok(tree) = crate::protocol::json::Tree::parse(text.as_bytes()) else { return };
         let member = |key: &str| {
-            tree.root()
-                .get(key)
-                .and_then(crate::protocol::json::Node::as_text)
-                .map(std::borrow::Cow::into_owned)
+            tree.root().get(key).and_then(crate::protocol::json::Node::as_text).map(std::borrow::Cow::into_owned)
         };
         if let Some(name) = member("name") {
             *peer = Some(Peer { name, version: member("version") });

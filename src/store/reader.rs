@@ -56,6 +56,14 @@ impl Reader {
         Ok(Self { connection, path: path.into() })
     }
 
+    /// Opens a store to look at it for a moment; nothing is written, and no lock is waited for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn look(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { connection: open::for_looking(path)?, path: path.into() })
+    }
+
     /// Returns the connection, for the other files of this room.
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
@@ -226,6 +234,14 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Returns a session as a source as it stands, even if an older classifier derived its messages.
+    #[must_use]
+    pub fn look_at(&self, stored: Stored) -> StoredSource<'_> {
+        StoredSource { reader: self, stored, live: false }
+    }
+}
+
 /// A session of a store, as a source.
 #[derive(Debug)]
 pub struct StoredSource<'r> {
@@ -327,14 +343,7 @@ impl Reader {
         if whole_session && longest == u64::MAX { self.open_lines(session, next, used, each) } else { Ok(()) }
     }
 
-    fn parts(
-        &self,
-        session: i64,
-        lane: u8,
-        from: i64,
-        count: u32,
-        each: EachPart<'_>,
-    ) -> Result<(), SourceError> {
+    fn parts(&self, session: i64, lane: u8, from: i64, count: u32, each: EachPart<'_>) -> Result<(), SourceError> {
         let mut statement = self.connection.prepare_cached(sql::PARTS).map_err(SourceError::of)?;
         let mut rows = statement.query(params![from, key(session + 1, 0), lane, count]).map_err(SourceError::of)?;
         let mut part = 0;

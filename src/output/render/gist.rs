@@ -19,8 +19,7 @@ pub fn sent(message: &Message, text: &[u8]) -> String {
     let tree = Tree::parse(text);
     let params = tree.as_ref().ok().and_then(|tree| tree.root().get("params"));
     let part = |key: &str| params.and_then(|params| params.get(key));
-    let plain =
-        |key: &str| part(key).and_then(Node::as_text).map(|text| sanitize::line(&text));
+    let plain = |key: &str| part(key).and_then(Node::as_text).map(|text| sanitize::line(&text));
     let concerned = message.concerns.map(|place| format!(" #{place}")).unwrap_or_default();
     let words = match method {
         "tools/call" | "prompts/get" => {
@@ -31,8 +30,7 @@ pub fn sent(message: &Message, text: &[u8]) -> String {
             format!("{prefix}{name}{arguments}{retry}")
         }
         "notifications/progress" => {
-            let number =
-                |key: &str| part(key).and_then(Node::as_number).map(str::to_owned);
+            let number = |key: &str| part(key).and_then(Node::as_number).map(str::to_owned);
             let total = number("total").map(|total| format!("/{total}")).unwrap_or_default();
             let done = number("progress").unwrap_or_else(|| "?".into());
             let text = plain("message").map(|text| format!(" {text}")).unwrap_or_default();
@@ -125,11 +123,7 @@ fn result_words(method: &str, result: Node<'_, '_>, bytes: u64) -> String {
             format!("speaks {versions}")
         }
         "elicitation/create" => {
-            let action = result
-                .get("action")
-                .and_then(Node::as_text)
-                .map(|t| sanitize::line(&t))
-                .unwrap_or_default();
+            let action = result.get("action").and_then(Node::as_text).map(|t| sanitize::line(&t)).unwrap_or_default();
             let content = result.get("content").map(|node| format!(" {}", one_line(node, CHARS))).unwrap_or_default();
             format!("{action}{content}")
         }
@@ -142,9 +136,7 @@ fn result_words(method: &str, result: Node<'_, '_>, bytes: u64) -> String {
 }
 
 fn initialized(result: Node<'_, '_>) -> String {
-    let text = |node: Option<Node<'_, '_>>| {
-        node.and_then(Node::as_text).map(|text| sanitize::line(&text))
-    };
+    let text = |node: Option<Node<'_, '_>>| node.and_then(Node::as_text).map(|text| sanitize::line(&text));
     let info = result.get("serverInfo");
     let name = text(info.and_then(|info| info.get("name"))).unwrap_or_else(|| "?".into());
     let version = text(info.and_then(|info| info.get("version"))).map(|v| format!(" {v}")).unwrap_or_default();
@@ -184,9 +176,7 @@ fn contents_words(contents: Node<'_, '_>, key: &str) -> String {
         let short: String = text.chars().take(CHARS).collect();
         return format!("{}{more}", inner.unwrap_or_else(|| sanitize::line(&short)));
     }
-    let kind = ["mimeType", "type", "uri"]
-        .iter()
-        .find_map(|key| first.get(key).and_then(Node::as_text));
+    let kind = ["mimeType", "type", "uri"].iter().find_map(|key| first.get(key).and_then(Node::as_text));
     format!("{}{more}", kind.map(|kind| sanitize::line(&kind)).unwrap_or_default())
 }
 
