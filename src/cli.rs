@@ -18,7 +18,7 @@ const HELP: &str = "\
 Record:
   record       Run a server command and record what it and its client say
   tail         Follow what is being recorded
-  sessions     List, show, rename and delete recordings (alias: ls)
+  sessions     List, show, rename, delete and prune recordings (alias: ls)
 
 Look:
   inspect      Show the messages of a session, or one exchange

@@ -126,7 +126,7 @@ fn there_is_a_page_for_every_command() {
     assert!(main.contains("Exit codes:"));
     let _ = env.tap(&["man", "pages"]).ok();
     let pages = |name: &str| std::fs::read_to_string(env.path().join("pages").join(name));
-    for name in ["mcp-tap.1", "mcp-tap-record.1", "mcp-tap-inspect.1", "mcp-tap-latency.1", "mcp-tap-sessions-delete.1"]
+    for name in ["mcp-tap.1", "mcp-tap-record.1", "mcp-tap-inspect.1", "mcp-tap-latency.1", "mcp-tap-sessions-prune.1"]
     {
         assert!(pages(name).is_ok_and(|page| page.contains(".TH")), "{name}");
     }

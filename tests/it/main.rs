@@ -5,6 +5,7 @@
 mod generated;
 mod json_properties;
 mod latency;
+mod prune;
 mod record;
 mod support;
 mod tail;

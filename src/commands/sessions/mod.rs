@@ -2,6 +2,7 @@
 
 mod delete;
 mod list;
+mod prune;
 mod rename;
 mod show;
 
@@ -11,7 +12,7 @@ use super::Context;
 use crate::error::CommandError;
 use crate::exit_code::Code;
 
-/// List, show, rename and delete recordings
+/// List, show, rename, delete and prune recordings
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct SessionsArgs {
@@ -33,6 +34,8 @@ enum SessionsCommand {
     /// Delete recordings
     #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
+    /// Delete old recordings; without options, what `[retention]` in the user's configuration says
+    Prune(prune::PruneArgs),
 }
 
 /// Runs the command.
@@ -46,5 +49,6 @@ pub fn run(ctx: &mut Context, args: &SessionsArgs) -> Result<Code, CommandError>
         Some(SessionsCommand::Show(args)) => show::run(ctx, args),
         Some(SessionsCommand::Rename(args)) => rename::run(ctx, args),
         Some(SessionsCommand::Delete(args)) => delete::run(ctx, args),
+        Some(SessionsCommand::Prune(args)) => prune::run(ctx, args),
     }
 }

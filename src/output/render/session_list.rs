@@ -6,6 +6,7 @@ use crate::output::styles::BAD;
 use crate::output::table::{Align, Column, Row, render};
 use crate::output::ui::Signs;
 use crate::session::session::{ExitStatus, Origin, Session};
+use crate::store::retention::{DAY_NS, Retention};
 
 /// A session with what only the store knows of it.
 #[derive(Debug, Clone)]
@@ -35,6 +36,19 @@ pub struct Totals {
     pub probes: u64,
     /// Bytes of the store.
     pub bytes: u64,
+}
+
+/// Returns what is kept of old recordings, as a sentence.
+#[must_use]
+pub fn kept(keep: Retention) -> String {
+    let days = keep.age_ns.map(|ns| counted((ns / DAY_NS).unsigned_abs(), "day"));
+    let bytes = keep.bytes.map(size);
+    let limit = match (days, bytes) {
+        (None, None) => return "kept for ever".into(),
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(days), Some(bytes)) => format!("{days} or {bytes}"),
+    };
+    format!("kept for {limit}, the newest of each chosen name for ever")
 }
 
 /// Returns the list, newest first.
