@@ -96,10 +96,12 @@ pub(super) const DELETE_SESSION: &str = "DELETE FROM sessions WHERE id = ?1";
 pub(super) const SET_CLASSIFIER: &str = "UPDATE sessions SET classifier = ?2 WHERE id = ?1";
 pub(super) const RETENTION: &str = "SELECT id, uid, name, named, started_at, ended IS NOT NULL, bytes, imported FROM sessions \
     WHERE deleting = 0 ORDER BY id DESC";
+pub(super) const OLDEST: &str =
+    "SELECT started_at FROM sessions WHERE deleting = 0 AND imported = 0 ORDER BY id LIMIT 1";
 pub(super) const DELETING: &str = "SELECT id FROM sessions WHERE deleting = 1";
 
 /// Every statement by its name.
-pub const ALL: [(&str, &str); 44] = [
+pub const ALL: [(&str, &str); 45] = [
     ("insert session", INSERT_SESSION),
     ("update session", UPDATE_SESSION),
     ("end session", END_SESSION),
@@ -143,5 +145,6 @@ pub const ALL: [(&str, &str); 44] = [
     ("delete session", DELETE_SESSION),
     ("set classifier", SET_CLASSIFIER),
     ("retention", RETENTION),
+    ("oldest", OLDEST),
     ("deleting", DELETING),
 ];

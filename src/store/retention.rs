@@ -7,7 +7,7 @@
 use super::error::StoreError;
 use super::{delete, liveness, open, queries as sql};
 use crate::clock::Stopwatch;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -107,10 +107,10 @@ pub(super) fn at_the_end(
     keep: Retention,
     now_ns: i64,
 ) -> Result<(), StoreError> {
-    if keep.age_ns.is_none() && keep.bytes.is_none() {
+    let clock = Stopwatch::start();
+    if !is_due(connection, keep, now_ns)? {
         return Ok(());
     }
-    let clock = Stopwatch::start();
     mark(connection, store, keep, now_ns)?;
     delete::finish_marked(connection, &|| clock.elapsed() < AT_THE_END).map(|_| ())
 }
@@ -127,6 +127,16 @@ pub fn sweep(store: &Path) -> Result<u64, StoreError> {
         delete::empty_log(&connection)?;
     }
     Ok(gone)
+}
+
+/// Returns true if anything may be too old or too much, without looking at every session.
+fn is_due(connection: &Connection, keep: Retention, now_ns: i64) -> Result<bool, StoreError> {
+    if keep.bytes.is_some_and(|bytes| size(connection).is_ok_and(|size| size > bytes)) {
+        return Ok(true);
+    }
+    let Some(age) = keep.age_ns else { return Ok(false) };
+    let oldest: Option<i64> = connection.query_row(sql::OLDEST, [], |row| row.get(0)).optional()?;
+    Ok(oldest.is_some_and(|started| now_ns.saturating_sub(started) > age))
 }
 
 /// Marks what goes; returns how many sessions.
