@@ -17,10 +17,12 @@ const HELP: &str = "\
 
 Record:
   record       Run a server command and record what it and its client say
-  sessions     List, show, rename and delete recordings (alias: ls)
+  tail         Follow what is being recorded
+  sessions     List, show, rename, delete and prune recordings (alias: ls)
 
 Look:
   inspect      Show the messages of a session, or one exchange
+  latency      Show how long calls took: per tool and method, from recordings
 
 Files:
   export       Write a session to a file
@@ -28,6 +30,8 @@ Files:
 
 Other:
   demo         Play a recording and look at it: needs nothing else
+  completions  Print the completions for a shell
+  man          Write the manual pages
   help         Explain a command
 
 Options:
@@ -65,12 +69,16 @@ pub struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(commands::record::RecordArgs),
+    Tail(commands::tail::TailArgs),
     #[command(alias = "ls")]
     Sessions(commands::sessions::SessionsArgs),
     Inspect(commands::inspect::InspectArgs),
+    Latency(commands::latency::LatencyArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::man::ManArgs),
     #[command(hide = true, name = "sample-server")]
     SampleServer(crate::sample::SampleArgs),
     #[command(hide = true)]
@@ -88,6 +96,9 @@ struct Guess {
 #[must_use]
 pub fn run() -> ExitCode {
     install_panic_line();
+    if let Some(shell) = crate::config::completing_shell() {
+        return complete(&shell);
+    }
     let words = mark_command(std::env::args_os().collect());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
@@ -123,6 +134,10 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         None => commands::home::run(ctx),
         Some(Command::Sessions(args)) => commands::sessions::run(ctx, args),
         Some(Command::Inspect(args)) => commands::inspect::run(ctx, args),
+        Some(Command::Tail(args)) => commands::tail::run(ctx, args),
+        Some(Command::Latency(args)) => commands::latency::run(ctx, args),
+        Some(Command::Completions(args)) => commands::completions::run(ctx, args),
+        Some(Command::Man(args)) => commands::man::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),
@@ -131,6 +146,16 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
             .hint("mcp-tap sessions show           all that is known of a recording")),
         Some(Command::Record(_) | Command::SampleServer(_)) => Ok(Code::Done),
     }
+}
+
+/// Tells a shell what may come next; its command line stands after `--`.
+fn complete(shell: &str) -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    let answer = commands::complete::answer(shell, Cli::command(), words);
+    let mut ui = Ui::new(Color::Never, true);
+    let printed = ui.print(&String::from_utf8_lossy(&answer)).and_then(|()| ui.flush());
+    // A shell shows nothing and a person is not disturbed where this fails.
+    u8::from(printed.map_or(Code::Failed, |()| Code::Done)).into()
 }
 
 /// Prints what clap has to say, in the words of the house.

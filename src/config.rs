@@ -2,15 +2,47 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one room that reads the environment")]
 
 use crate::store::location::{Location, NamedBy, default_path};
+use crate::store::retention::{DAY_NS, Retention};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The user's own file, `~/.config/mcp-tap/config.toml`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct UserFile {
     /// The store.
     pub store: Option<PathBuf>,
+    /// What is kept.
+    #[serde(default)]
+    pub retention: RetentionTable,
+}
+
+/// The table `[retention]` of the user's file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+pub struct RetentionTable {
+    /// For how many days; 0 for ever.
+    pub days: Option<f64>,
+    /// How many gigabytes of store; 0 for as much as there is.
+    pub gigabytes: Option<f64>,
+}
+
+impl RetentionTable {
+    /// Returns what is kept, with the default where nothing is said.
+    #[must_use]
+    pub fn retention(self) -> Retention {
+        let default = Retention::default();
+        let or = |said: Option<f64>, unit: f64| said.map(|value| (value > 0.0).then_some(value * unit));
+        Retention {
+            age_ns: or(self.days, DAY_NS as f64).map_or(default.age_ns, |age| age.map(|ns| ns as i64)),
+            bytes: or(self.gigabytes, 1e9).map_or(default.bytes, |bytes| bytes.map(|bytes| bytes as u64)),
+        }
+    }
+}
+
+/// Returns what is kept; a file that cannot be read deletes nothing.
+#[must_use]
+pub fn retention() -> Retention {
+    user_file(home().as_deref()).map_or(Retention { age_ns: None, bytes: None }, |file| file.retention.retention())
 }
 
 /// Why a configuration file cannot be used.
@@ -90,6 +122,12 @@ fn absolute(path: &Path) -> PathBuf {
 #[must_use]
 pub fn is_off() -> bool {
     std::env::var_os("MCP_TAP_OFF").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Returns the shell that asks for completions.
+#[must_use]
+pub fn completing_shell() -> Option<String> {
+    std::env::var(crate::commands::completions::VARIABLE).ok().filter(|shell| !shell.is_empty())
 }
 
 /// Returns true if `NO_COLOR` is set.

@@ -11,6 +11,7 @@ use crate::session::message::Kind;
 use crate::session::session::{ExitStatus, Session};
 use crate::store::liveness::LiveLock;
 use crate::store::reader::lane_of;
+use crate::store::retention::Retention;
 use crate::store::rows::Row;
 use crate::store::watch::Watch;
 use crate::store::writer::{Checkpointer, Totals};
@@ -71,6 +72,8 @@ pub struct Plan {
     pub session: Session,
     /// What tells launches of the same command by the same parent.
     pub launch_key: Option<String>,
+    /// What is kept of older recordings when this one has ended.
+    pub retention: Retention,
 }
 
 /// How a session ended.
@@ -434,6 +437,9 @@ impl Work {
                     return;
                 }
             }
+            // On the connection that is open: a process that ends has no time to open another.
+            let now_ns = self.plan.session.started_at_ns.saturating_add(ending.at_ns);
+            open.writer.retain(&self.plan.store, self.plan.retention, now_ns);
         }
         // Before the report: whoever waits for it ends the process.
         drop(open.lock.take());

@@ -2,6 +2,7 @@
 
 use crate::error::CommandError;
 use crate::output::ui::Ui;
+use crate::store::retention::Retention;
 use crate::store::{Location, Reader, StoreError};
 
 /// The printer and the place of the store.
@@ -23,6 +24,12 @@ impl Context {
             Err(StoreError::Missing { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns what is kept of old recordings.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        crate::config::retention()
     }
 
     /// Returns the error of a store without sessions, with what to do about it.

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
     /// Session: a name, an id or its beginning, `NAME~1` (default: the newest)
+    #[arg(add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub session: Option<String>,
     /// The file; without it, stdout
     #[arg(long, short, value_name = "FILE")]

@@ -21,10 +21,10 @@ use serde_json::value::RawValue;
 #[derive(Debug, clap::Args)]
 pub struct InspectArgs {
     /// Session (name, id, `NAME~1`, file; default: the newest) and message number
-    #[arg(value_name = "[SESSION] [SEQ]", num_args = 0..=2)]
+    #[arg(value_name = "[SESSION] [SEQ]", num_args = 0..=2, add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub target: Vec<String>,
     /// Show exchanges of this tool, prompt or resource only
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = clap_complete::engine::ArgValueCompleter::new(super::complete::names))]
     pub tool: Option<String>,
     /// Show what failed or is odd only
     #[arg(long)]

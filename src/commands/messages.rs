@@ -19,11 +19,23 @@ pub type Bytes = HashMap<u64, Vec<u8>>;
 /// What kept them from being read, or what `each` said.
 pub fn pages(
     source: &dyn SessionSource,
+    each: impl FnMut(&[Message], &Bytes) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    pages_from(source, 0, each)
+}
+
+/// Hands on the messages from one frame on, in pages.
+///
+/// # Errors
+/// What kept them from being read, or what `each` said.
+pub fn pages_from(
+    source: &dyn SessionSource,
+    first: u64,
     mut each: impl FnMut(&[Message], &Bytes) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let mut page = Vec::with_capacity(PAGE);
     let mut failed = None;
-    source.messages(0..u64::MAX, &mut |message| {
+    source.messages(first..u64::MAX, &mut |message| {
         page.push(message);
         if page.len() < PAGE {
             return ControlFlow::Continue(());

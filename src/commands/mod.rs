@@ -1,14 +1,20 @@
 //! One file a command: its arguments, whose documentation is the help, and then what it does.
 
+pub mod complete;
+pub mod completions;
 pub mod context;
 pub mod demo;
 pub mod export;
 pub mod home;
 pub mod import;
 pub mod inspect;
+pub mod latency;
+pub mod man;
 pub mod messages;
 pub mod record;
 pub mod select;
 pub mod sessions;
+pub mod since;
+pub mod tail;
 
 pub use context::Context;

@@ -91,7 +91,12 @@ fn plan(location: &Location, args: &RecordArgs) -> Plan {
         tap_version: env!("CARGO_PKG_VERSION").into(),
         launch: launch.clone(),
     };
-    Plan { store: location.path.clone(), launch_key: launch::key(&launch), session }
+    Plan {
+        store: location.path.clone(),
+        launch_key: launch::key(&launch),
+        retention: crate::config::retention(),
+        session,
+    }
 }
 
 /// Tells a person at a terminal what is going on; a client sees nothing.

@@ -2,6 +2,8 @@
 //!
 //! These types are the interface; what is inside the program may change without them.
 
+pub mod latency;
+
 use super::humanize::rfc3339;
 use crate::error::CommandError;
 use crate::session::message::{Message, Place};

@@ -120,6 +120,17 @@ impl Ui {
         Ok(self.out.flush()?)
     }
 
+    /// Returns true if stdout is a pipe that nobody reads any more, so that waiting for something to print is in vain.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdout = std::io::stdout();
+        let mut pipe = [PollFd::new(&stdout, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let asked = poll(&mut pipe, Some(&now));
+        asked.is_ok_and(|ready| ready > 0) && pipe.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
+    }
+
     /// Says what to type next, on stderr and to a person only: a pipe never sees it.
     pub fn next(&mut self, text: &str) {
         if self.out_is_terminal && !self.quiet {

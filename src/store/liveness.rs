@@ -61,6 +61,17 @@ pub fn is_live(store: &Path, uid: &str) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
+/// Returns the ids of the sessions that have a lock file: those that are being recorded, and some that were cut off.
+#[must_use]
+pub fn locked(store: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(lock_folder(store)) else { return Vec::new() };
+    let id = |path: &Path| {
+        let lock = path.extension().is_some_and(|end| end == "lock");
+        path.file_stem().filter(|_| lock).map(|stem| stem.to_string_lossy().into_owned())
+    };
+    entries.flatten().filter_map(|entry| id(&entry.path())).collect()
+}
+
 /// Removes the lock files of sessions that were cut off.
 pub fn sweep(store: &Path) {
     let Ok(entries) = std::fs::read_dir(lock_folder(store)) else { return };

@@ -12,6 +12,7 @@ pub mod open;
 pub mod queries;
 pub mod reader;
 pub mod reindex;
+pub mod retention;
 pub mod rows;
 pub mod watch;
 pub mod writer;

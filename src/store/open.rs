@@ -78,17 +78,42 @@ pub fn for_reading(path: &Path) -> Result<Connection, StoreError> {
     let found = match layout(&connection, path) {
         Ok(found) => found,
         Err(StoreError::Open { .. } | StoreError::Sql(_)) => {
-            let uri = format!(
-                "file:{}?immutable=1",
-                path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
-            );
-            let fixed = connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+            let fixed = unchanging(path)?;
             let found = layout(&fixed, path)?;
             return checked(fixed, found, path);
         }
         Err(error) => return Err(error),
     };
     checked(connection, found, path)
+}
+
+/// Opens a store to look at it for a moment: nothing of it is written, not even what SQLite keeps beside it.
+///
+/// # Errors
+/// As [`for_reading`]; it does not wait for a lock.
+pub fn for_looking(path: &Path) -> Result<Connection, StoreError> {
+    if !path.exists() {
+        return Err(StoreError::Missing { path: path.into() });
+    }
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let connection = if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+    } else {
+        // Nobody writes, or what is written is too new to matter: without this a log would be made to be read.
+        unchanging(path)?
+    };
+    let found = layout(&connection, path)?;
+    checked(connection, found, path)
+}
+
+/// Opens a file as one that does not change, without locks.
+fn unchanging(path: &Path) -> Result<Connection, StoreError> {
+    let uri = format!(
+        "file:{}?immutable=1",
+        path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+    );
+    connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 fn checked(connection: Connection, found: i64, path: &Path) -> Result<Connection, StoreError> {

@@ -94,10 +94,14 @@ pub(super) const DELETE_EVENTS: &str = "DELETE FROM events WHERE id >= ?1 AND id
 pub(super) const DELETE_HTTP: &str = "DELETE FROM http_requests WHERE id >= ?1 AND id < ?2";
 pub(super) const DELETE_SESSION: &str = "DELETE FROM sessions WHERE id = ?1";
 pub(super) const SET_CLASSIFIER: &str = "UPDATE sessions SET classifier = ?2 WHERE id = ?1";
+pub(super) const RETENTION: &str = "SELECT id, uid, name, named, started_at, ended IS NOT NULL, bytes, imported FROM sessions \
+    WHERE deleting = 0 ORDER BY id DESC";
+pub(super) const OLDEST: &str =
+    "SELECT started_at FROM sessions WHERE deleting = 0 AND imported = 0 ORDER BY id LIMIT 1";
 pub(super) const DELETING: &str = "SELECT id FROM sessions WHERE deleting = 1";
 
 /// Every statement by its name.
-pub const ALL: [(&str, &str); 43] = [
+pub const ALL: [(&str, &str); 45] = [
     ("insert session", INSERT_SESSION),
     ("update session", UPDATE_SESSION),
     ("end session", END_SESSION),
@@ -140,5 +144,7 @@ pub const ALL: [(&str, &str); 43] = [
     ("delete http", DELETE_HTTP),
     ("delete session", DELETE_SESSION),
     ("set classifier", SET_CLASSIFIER),
+    ("retention", RETENTION),
+    ("oldest", OLDEST),
     ("deleting", DELETING),
 ];

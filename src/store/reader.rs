@@ -56,6 +56,14 @@ impl Reader {
         Ok(Self { connection, path: path.into() })
     }
 
+    /// Opens a store to look at it for a moment; nothing is written, and no lock is waited for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn look(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { connection: open::for_looking(path)?, path: path.into() })
+    }
+
     /// Returns the connection, for the other files of this room.
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
@@ -223,6 +231,14 @@ impl Reader {
             super::reindex::session(self, &stored)?;
         }
         Ok(StoredSource { reader: self, stored, live })
+    }
+}
+
+impl Reader {
+    /// Returns a session as a source as it stands, even if an older classifier derived its messages.
+    #[must_use]
+    pub fn look_at(&self, stored: Stored) -> StoredSource<'_> {
+        StoredSource { reader: self, stored, live: false }
     }
 }
 

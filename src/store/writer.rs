@@ -3,6 +3,7 @@
 use super::error::StoreError;
 use super::open;
 use super::queries as sql;
+use super::retention::{self, Retention};
 use super::rows::{Row, channel_code, direction_code, key, kind_code, outcome_code};
 use crate::session::derive::{CLASSIFIER_VERSION, Facts};
 use crate::session::frame::Gap;
@@ -237,6 +238,14 @@ impl Writer {
         let exit = exit.as_ref().map(to_json).transpose()?;
         self.connection.execute(sql::END_SESSION, params![self.session, ended_ns, reason, exit])?;
         self.link_probes(uid)
+    }
+
+    /// Deletes what is older or more than what is kept, for a few milliseconds at most and without waiting for a lock.
+    pub fn retain(&self, store: &Path, keep: Retention, now_ns: i64) {
+        // Whatever goes wrong here is tried again at the next end of a recording.
+        if self.connection.busy_timeout(std::time::Duration::ZERO).is_ok() {
+            let _ = retention::at_the_end(&self.connection, store, keep, now_ns);
+        }
     }
 
     /// Marks earlier launches of the same command that only asked `server/discover`, and were answered, as probes for

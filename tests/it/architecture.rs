@@ -28,7 +28,7 @@ const CRATES: [(&str, &[&str]); 10] = [
     ("anstream", &["output"]),
     ("base64", &["session_file"]),
     ("toml", &["config"]),
-    ("jiff", &["output"]),
+    ("jiff", &["output", "commands"]),
 ];
 
 fn sources(folder: &str) -> Vec<PathBuf> {

@@ -330,6 +330,7 @@ id    name              server  client  started  calls  bad
 ! [..]  the server could not be started: not found
 
 3 sessions; [..] in the store
+kept for 90 days or 4.0 GB, the newest of each chosen name for ever
 
 "#]]
     );

@@ -9,7 +9,7 @@ use crate::store::delete;
 #[derive(Debug, clap::Args)]
 pub(super) struct DeleteArgs {
     /// Sessions: names, ids or their beginnings, `NAME~1`
-    #[arg(required = true)]
+    #[arg(required = true, add = clap_complete::engine::ArgValueCompleter::new(crate::commands::complete::stored_sessions))]
     sessions: Vec<String>,
 }
 

@@ -1,12 +1,16 @@
 //! `sessions list`: the recordings, newest first.
 
+use crate::commands::since::{self, Since};
 use crate::commands::{Context, select};
 use crate::error::CommandError;
 use crate::exit_code::Code;
+use crate::output::humanize::counted;
+use crate::output::progress::Progress;
 use crate::output::render::session_list::{self, Listed, Totals};
 use crate::output::{json, sanitize};
-use crate::store::Reader;
+use crate::session::source::SessionSource;
 use crate::store::reader::Stored;
+use crate::store::{Reader, retention};
 use serde::Serialize;
 use std::ops::ControlFlow;
 
@@ -19,6 +23,12 @@ pub struct ListArgs {
     /// List all, probes too
     #[arg(long)]
     pub all: bool,
+    /// List those that began since then only: 7d, 12h, 30m, or a date
+    #[arg(long, value_name = "TIME", value_parser = since::parse)]
+    pub since: Option<Since>,
+    /// List those in which this text was said only, and where
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "jsonl")]
     pub json: bool,
@@ -31,7 +41,16 @@ pub struct ListArgs {
 struct SessionsReport<'a> {
     store: String,
     total: u64,
-    sessions: Vec<json::SessionObject<'a>>,
+    sessions: Vec<SessionLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct SessionLine<'a> {
+    #[serde(flatten)]
+    session: json::SessionObject<'a>,
+    /// With `--grep`: the frames that have the text.
+    #[serde(flatten)]
+    hits: Option<Hits>,
 }
 
 /// Lists recordings.
@@ -40,36 +59,31 @@ struct SessionsReport<'a> {
 /// What kept the store from being read.
 pub fn list(ctx: &mut Context, args: &ListArgs) -> Result<Code, CommandError> {
     let reader = ctx.reader()?;
-    let mut picked: Vec<Stored> = Vec::new();
+    let mut picked: Vec<(Stored, Option<Hits>)> = Vec::new();
     let mut totals = Totals::default();
     if let Some(reader) = &reader {
         totals.bytes = reader.size();
-        reader.sessions(|stored| {
-            if stored.probe && !args.all {
-                totals.probes += 1;
-                return ControlFlow::Continue(());
-            }
-            totals.sessions += 1;
-            if args.all || picked.len() < args.limit {
-                picked.push(stored);
-            }
-            ControlFlow::Continue(())
-        })?;
+        picked = pick(ctx, reader, args, &mut totals)?;
     }
+    let (picked, hits): (Vec<Stored>, Vec<Option<Hits>>) = picked.into_iter().unzip();
     let listed = match &reader {
         Some(reader) => picked.iter().map(|stored| listed(reader, stored)).collect::<Result<Vec<_>, _>>()?,
         None => Vec::new(),
     };
     if args.json {
-        let sessions = listed.iter().map(object).collect();
+        let sessions = listed.iter().zip(&hits).map(|(one, hits)| object(one, *hits)).collect();
         let store = ctx.location.path.display().to_string();
         json::report(ctx.ui.out(), "sessions", SessionsReport { store, total: totals.sessions, sessions })?;
         return Ok(Code::Done);
     }
     if args.jsonl {
-        for one in &listed {
-            json::line(ctx.ui.out(), &object(one))?;
+        for (one, hits) in listed.iter().zip(&hits) {
+            json::line(ctx.ui.out(), &object(one, *hits))?;
         }
+        return Ok(Code::Done);
+    }
+    if listed.is_empty() && totals.sessions > 0 || listed.is_empty() && args.grep.is_some() {
+        ctx.ui.line(&format!("no session matches in {}", ctx.location.shown()))?;
         return Ok(Code::Done);
     }
     if listed.is_empty() {
@@ -81,6 +95,17 @@ pub fn list(ctx: &mut Context, args: &ListArgs) -> Result<Code, CommandError> {
     }
     let text = session_list::table(&listed, totals, crate::clock::wall_ns(), ctx.ui.width(), ctx.ui.signs());
     ctx.ui.print(&text)?;
+    if let Some(text) = &args.grep {
+        let lines = listed.iter().zip(&hits).filter_map(|(one, hits)| Some((one, (*hits)?)));
+        let lines: String = lines.map(|(one, hits)| found_line(ctx, one, hits, text)).collect();
+        ctx.ui.print(&format!("\n{lines}"))?;
+        return Ok(Code::Done);
+    }
+    let keep = ctx.retention();
+    let days = keep.age_ns.map(|ns| (ns / crate::store::retention::DAY_NS).unsigned_abs());
+    ctx.ui.line(&session_list::kept(days, keep.bytes))?;
+    ctx.ui.flush()?;
+    sweep(ctx);
     if let Some(newest) = listed.first() {
         let typed = newest.session.name.as_ref().filter(|_| newest.back == 0).unwrap_or(&newest.short_id).clone();
         ctx.ui.next(&format!("mcp-tap inspect {}", sanitize::line(&typed)));
@@ -88,8 +113,102 @@ pub fn list(ctx: &mut Context, args: &ListArgs) -> Result<Code, CommandError> {
     Ok(Code::Done)
 }
 
-fn object(listed: &Listed) -> json::SessionObject<'_> {
-    json::SessionObject::of(&listed.session, listed.live, listed.probe, listed.imported)
+/// Returns the sessions to list, newest first, with where they have the text that is looked for.
+fn pick(
+    ctx: &Context,
+    reader: &Reader,
+    args: &ListArgs,
+    totals: &mut Totals,
+) -> Result<Vec<(Stored, Option<Hits>)>, CommandError> {
+    let from = args.since.map_or(i64::MIN, |since| since.before(crate::clock::wall_ns()));
+    let mut found: Vec<Stored> = Vec::new();
+    reader.sessions(|stored| {
+        if stored.probe && !args.all {
+            totals.probes += 1;
+            return ControlFlow::Continue(());
+        }
+        totals.sessions += 1;
+        let wanted = stored.session.started_at_ns >= from;
+        if wanted && (args.all || args.grep.is_some() || found.len() < args.limit) {
+            found.push(stored);
+        }
+        ControlFlow::Continue(())
+    })?;
+    let Some(text) = &args.grep else { return Ok(found.into_iter().map(|stored| (stored, None)).collect()) };
+    let all = found.iter().map(|stored| stored.session.bytes).sum();
+    let progress = Progress::bytes(ctx.ui.shows_progress(), "searching", all);
+    let mut picked = Vec::new();
+    for stored in found {
+        let hits = search(&reader.source(stored.clone())?, text.as_bytes(), &progress)?;
+        if hits.frames > 0 && (args.all || picked.len() < args.limit) {
+            picked.push((stored, Some(hits)));
+        }
+    }
+    Ok(picked)
+}
+
+/// Where a session has a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+struct Hits {
+    /// The first frame that has it.
+    #[serde(rename = "found_first_seq")]
+    first: u64,
+    /// How many frames have it.
+    #[serde(rename = "found_frames")]
+    frames: u64,
+}
+
+/// Looks for a text in every frame, in the bytes as they were sent.
+fn search(source: &dyn SessionSource, text: &[u8], progress: &Progress) -> Result<Hits, CommandError> {
+    let finder = memchr::memmem::Finder::new(text);
+    let mut hits = Hits::default();
+    let mut last_hit = None;
+    // The end of the part before: a text may be cut by the border of two parts.
+    let mut before: Vec<u8> = Vec::new();
+    source.frames(0..u64::MAX, u64::MAX, &mut |info, part, bytes| {
+        progress.add(bytes.len() as u64);
+        if part == 0 {
+            before.clear();
+        }
+        let border = before.len();
+        let mut found = finder.find(bytes).is_some();
+        if border > 0 && !found {
+            before.extend_from_slice(bytes.get(..text.len().min(bytes.len())).unwrap_or(bytes));
+            found = finder.find(&before).is_some();
+        }
+        if found && last_hit != Some(info.seq) {
+            last_hit = Some(info.seq);
+            hits.first = if hits.frames == 0 { info.seq } else { hits.first };
+            hits.frames += 1;
+        }
+        before.clear();
+        before
+            .extend_from_slice(bytes.get(bytes.len().saturating_sub(text.len().saturating_sub(1))..).unwrap_or(bytes));
+        Ok(())
+    })?;
+    Ok(hits)
+}
+
+fn found_line(ctx: &Context, one: &Listed, hits: Hits, text: &str) -> String {
+    let quoted = shlex::try_quote(text).map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned);
+    let times = counted(hits.frames, "time");
+    let line = format!("{}  {times}, first in {}: mcp-tap inspect {0} --grep {quoted}", one.short_id, hits.first);
+    format!("{}\n", sanitize::cut(&sanitize::line(&line), ctx.ui.width(), ctx.ui.signs().cut))
+}
+
+/// Deletes for a moment what the retention has marked; nobody is kept waiting for it, and nothing fails by it.
+fn sweep(ctx: &mut Context) {
+    if let Ok(gone) = retention::sweep(&ctx.location.path)
+        && gone > 0
+    {
+        let gone = counted(gone, "old recording");
+        ctx.ui.say(&format!("{gone} deleted: more than is kept ([retention] in ~/.config/mcp-tap/config.toml)"));
+    }
+}
+
+fn object(listed: &Listed, hits: Option<Hits>) -> SessionLine<'_> {
+    let session = json::SessionObject::of(&listed.session, listed.live, listed.probe, listed.imported);
+    SessionLine { session, hits }
 }
 
 /// Returns a session with what only the store knows of it.

@@ -2,6 +2,7 @@
 
 mod delete;
 mod list;
+mod prune;
 mod rename;
 mod show;
 
@@ -11,7 +12,7 @@ use super::Context;
 use crate::error::CommandError;
 use crate::exit_code::Code;
 
-/// List, show, rename and delete recordings
+/// List, show, rename, delete and prune recordings
 #[derive(Debug, clap::Args)]
 pub struct SessionsArgs {
     #[command(subcommand)]
@@ -32,6 +33,8 @@ enum SessionsCommand {
     /// Delete recordings
     #[command(visible_alias = "rm")]
     Delete(delete::DeleteArgs),
+    /// Delete old recordings; without options, what `[retention]` in the user's configuration says
+    Prune(prune::PruneArgs),
 }
 
 /// Runs the command.
@@ -45,5 +48,6 @@ pub fn run(ctx: &mut Context, args: &SessionsArgs) -> Result<Code, CommandError>
         Some(SessionsCommand::Show(args)) => show::run(ctx, args),
         Some(SessionsCommand::Rename(args)) => rename::run(ctx, args),
         Some(SessionsCommand::Delete(args)) => delete::run(ctx, args),
+        Some(SessionsCommand::Prune(args)) => prune::run(ctx, args),
     }
 }

@@ -10,6 +10,7 @@ use crate::store::delete;
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameArgs {
     /// Session: a name, an id or its beginning, `NAME~1`
+    #[arg(add = clap_complete::engine::ArgValueCompleter::new(crate::commands::complete::stored_sessions))]
     session: String,
     /// Its new name
     name: String,

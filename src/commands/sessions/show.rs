@@ -14,6 +14,7 @@ use serde::Serialize;
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowArgs {
     /// Session: a name, an id or its beginning, `NAME~1` (default: the newest)
+    #[arg(add = clap_complete::engine::ArgValueCompleter::new(crate::commands::complete::stored_sessions))]
     session: Option<String>,
     /// Print one JSON object
     #[arg(long)]

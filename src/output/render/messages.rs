@@ -195,6 +195,7 @@ impl MessageRows {
             _ => gist::line(message, text),
         };
         self.find(message, text, request.as_ref());
+        self.take_back(message);
         self.previous = Some(message.place);
         let took = request.map(|request| time(message.received_ns - request.forwarded_ns)).unwrap_or_default();
         let style = match message.kind {
@@ -243,6 +244,19 @@ impl MessageRows {
             .then(|| format!("not quite JSON ({}): some clients read it, others do not", message.flaws));
         for text in [found, odd, unknown, not_json].into_iter().flatten() {
             self.add(place.clone(), text);
+        }
+    }
+
+    /// Notes that a request was given up after its row was made: it was open then, as it is while a session is followed.
+    fn take_back(&mut self, message: &Message) {
+        let cancels = message.kind == Kind::Notification
+            && message.method.as_deref().is_some_and(crate::protocol::method::is_cancellation);
+        if let (true, Some(place)) = (cancels, message.concerns)
+            && let Some(open) = self.open.get_mut(&place).filter(|open| open.gave_up_ns.is_none())
+        {
+            open.gave_up_ns = Some(message.received_ns);
+            let waited = time(message.received_ns - open.forwarded_ns);
+            self.add(place.to_string(), format!("gave up after {waited}"));
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod exchange;
 pub mod gist;
+pub mod latency;
 pub mod messages;
 pub mod pretty;
 pub mod session_list;

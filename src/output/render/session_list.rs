@@ -37,6 +37,17 @@ pub struct Totals {
     pub bytes: u64,
 }
 
+/// Returns what is kept of old recordings, so many days and bytes at most, as a sentence.
+#[must_use]
+pub fn kept(days: Option<u64>, bytes: Option<u64>) -> String {
+    let limit = match (days.map(|days| counted(days, "day")), bytes.map(size)) {
+        (None, None) => return "kept for ever".into(),
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(days), Some(bytes)) => format!("{days} or {bytes}"),
+    };
+    format!("kept for {limit}, the newest of each chosen name for ever")
+}
+
 /// Returns the list, newest first.
 #[must_use]
 pub fn table(listed: &[Listed], totals: Totals, now_ns: i64, width: usize, signs: Signs) -> String {
