@@ -22,6 +22,9 @@ Record:
 Look:
   inspect      Show the messages of a session, or one exchange
 
+Compare:
+  diff         Show what differs between two sessions
+
 Files:
   export       Write a session to a file that can be read, committed and imported
   import       Read a session file into the store
@@ -67,6 +70,7 @@ enum Command {
     #[command(alias = "ls")]
     Sessions(commands::sessions::SessionsArgs),
     Inspect(commands::inspect::InspectArgs),
+    Diff(commands::diff::DiffArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -122,6 +126,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         None => commands::home::run(ctx),
         Some(Command::Sessions(args)) => commands::sessions::run(ctx, args),
         Some(Command::Inspect(args)) => commands::inspect::run(ctx, args),
+        Some(Command::Diff(args)) => commands::diff::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),

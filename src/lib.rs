@@ -5,12 +5,14 @@
 //!
 //! - [`protocol`]: MCP and JSON-RPC on bytes, pure
 //! - [`session`]: the vocabulary of a recording, pure
+//! - [`analysis`]: reports from sessions, pure
 //! - [`store`], [`session_file`]: where recordings are kept
 //! - [`transport`]: the only room that starts processes
 //! - [`capture`]: from a transport to the store
 //! - [`output`]: the only room that prints
 //! - [`commands`]: one file a command
 
+pub mod analysis;
 pub mod capture;
 pub mod cli;
 pub mod clock;

@@ -2,6 +2,7 @@
 
 pub mod context;
 pub mod demo;
+pub mod diff;
 pub mod export;
 pub mod home;
 pub mod import;
