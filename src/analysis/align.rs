@@ -87,8 +87,7 @@ mod tests {
         let a = [call(1), call(2), exchange("tools/call", "g", 9)];
         let b = [call(2), call(3), exchange("tools/call", "h", 9)];
         let pair = |a, b| Pair { a, b };
-        let expected =
-            [pair(Some(0), Some(1)), pair(Some(1), Some(0)), pair(Some(2), Some(2))];
+        let expected = [pair(Some(0), Some(1)), pair(Some(1), Some(0)), pair(Some(2), Some(2))];
         // Equal numbers stand for equal requests, so what the name says does not matter to the first pass.
         assert_eq!(align(&a, &b), expected);
         assert_eq!(align(&a[..1], &[]), [pair(Some(0), None)]);
@@ -100,6 +99,9 @@ mod tests {
         let a = [exchange("m", "", 1), exchange("m", "", 1), exchange("m", "", 1)];
         let b = [exchange("m", "", 1), exchange("m", "", 1)];
         let pairs = align(&a, &b);
-        assert_eq!(pairs, [Pair { a: Some(0), b: Some(0) }, Pair { a: Some(1), b: Some(1) }, Pair { a: Some(2), b: None }]);
+        assert_eq!(
+            pairs,
+            [Pair { a: Some(0), b: Some(0) }, Pair { a: Some(1), b: Some(1) }, Pair { a: Some(2), b: None }]
+        );
     }
 }

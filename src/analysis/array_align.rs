@@ -37,9 +37,8 @@ pub fn align(a: Side<'_, '_>, b: Side<'_, '_>, as_set: bool) -> Alignment {
     if let Some(found) = ["name", "uri", "uriTemplate", "id"].iter().find_map(|key| by_key(a, b, key)) {
         return found;
     }
-    let values = |side: Side<'_, '_>| -> Vec<u64> {
-        side.array.children().map(|item| side.hashes.value(item.id())).collect()
-    };
+    let values =
+        |side: Side<'_, '_>| -> Vec<u64> { side.array.children().map(|item| side.hashes.value(item.id())).collect() };
     let (left, right) = (values(a), values(b));
     if as_set {
         return Alignment { reordered: false, ..by_equality(&left, &right) };

@@ -4,9 +4,7 @@ use super::align::{Pair, align};
 use super::exchanges::{Exchange, Recording, items};
 use super::identity;
 use super::normalize::{Eye, Eyes, MaskCounts};
-use super::report::{
-    Change, ChangeKind, DiffReport, ExchangeHead, Level, Options, PairHead, Pointers, SideValue,
-};
+use super::report::{Change, ChangeKind, DiffReport, ExchangeHead, Level, Options, PairHead, Pointers, SideValue};
 use super::surface;
 use super::value_diff::{Comparer, Matter, ValueChange};
 use crate::protocol::json::{Node, Tree};
@@ -14,8 +12,9 @@ use crate::session::frame::Direction;
 use crate::session::message::Outcome;
 use std::collections::{BTreeMap, HashSet};
 
-/// How much work goes into the words of changed texts of one report, in pairs of words.
-const WORD_BUDGET: u64 = 2_000_000_000;
+/// How much work goes into the words of changed texts of one report, in pairs of words: a second or two. Beyond it,
+/// texts are shown as changed lines or as a whole.
+const WORD_BUDGET: u64 = 400_000_000;
 
 /// The most of a request's arguments that a report repeats, in bytes.
 const ARGUMENTS: usize = 2_000;
@@ -144,7 +143,11 @@ impl<'r> Work<'r> {
         }
         let at = self.report.pairs.len();
         let from_server = head.direction == Direction::ToClient;
-        self.report.pairs.push(PairHead { a: sides[0].map(exchange_head), b: sides[1].map(exchange_head), from_server });
+        self.report.pairs.push(PairHead {
+            a: sides[0].map(exchange_head),
+            b: sides[1].map(exchange_head),
+            from_server,
+        });
         self.report.changes.extend(changes.into_iter().map(|change| Change { pair: Some(at), ..change }));
     }
 

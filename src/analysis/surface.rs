@@ -126,10 +126,18 @@ fn impact(item: &Item, change: &ValueChange, a: Node<'_, '_>, b: Node<'_, '_>) -
     }
     match (change.kind, above) {
         (ChangeKind::Added, Some("properties")) if in_schema => {
-            if input && requires(b, pointer, last) { Impact::Breaking } else { Impact::Compatible }
+            if input && requires(b, pointer, last) {
+                Impact::Breaking
+            } else {
+                Impact::Compatible
+            }
         }
         (ChangeKind::Removed, Some("properties")) if in_schema => {
-            if input || requires(a, pointer, last) { Impact::Breaking } else { Impact::Undecided }
+            if input || requires(a, pointer, last) {
+                Impact::Breaking
+            } else {
+                Impact::Undecided
+            }
         }
         (ChangeKind::Added, Some("required")) if in_schema && input => Impact::Breaking,
         (ChangeKind::Removed, Some("required")) if in_schema && !input => Impact::Breaking,

@@ -193,7 +193,51 @@ fn aligned(a: &str, b: &str, ours: &[Token], theirs: &[Token], budget: &mut u64)
         }
     }
     build.same(left.len() - tail, right.len() - tail, tail);
+    build.diff.pieces = readable(build.diff.pieces);
     Some(build.diff)
+}
+
+/// Joins changes that only a blank or a comma stands between, and what has hardly anything in common as a whole.
+fn readable(pieces: Vec<Piece>) -> Vec<Piece> {
+    let length = |kinds: &[PieceKind]| -> usize {
+        pieces.iter().filter(|piece| kinds.contains(&piece.kind)).map(|piece| piece.text.len()).sum()
+    };
+    let same = length(&[PieceKind::Same]);
+    let foreign = same * 3 < length(&[PieceKind::Old]).max(length(&[PieceKind::New]));
+    let meaningless = |text: &str| foreign || text.len() <= 3 && !text.contains(char::is_alphanumeric);
+    let mut joined: Vec<Piece> = Vec::new();
+    let (mut old, mut new) = (String::new(), String::new());
+    // What may still turn out to stand between two changes.
+    let mut between = String::new();
+    let flush = |joined: &mut Vec<Piece>, old: &mut String, new: &mut String| {
+        for (kind, text) in [(PieceKind::Old, old), (PieceKind::New, new)] {
+            if !text.is_empty() {
+                joined.push(Piece { kind, text: std::mem::take(text) });
+            }
+        }
+    };
+    for piece in pieces {
+        let open = !old.is_empty() || !new.is_empty();
+        match piece.kind {
+            PieceKind::Same if open && meaningless(&piece.text) => between.push_str(&piece.text),
+            PieceKind::Same => {
+                flush(&mut joined, &mut old, &mut new);
+                let text = std::mem::take(&mut between) + &piece.text;
+                joined.push(Piece { kind: PieceKind::Same, text });
+            }
+            kind => {
+                let held = std::mem::take(&mut between);
+                old.push_str(&held);
+                new.push_str(&held);
+                if kind == PieceKind::Old { old.push_str(&piece.text) } else { new.push_str(&piece.text) }
+            }
+        }
+    }
+    flush(&mut joined, &mut old, &mut new);
+    if !between.is_empty() {
+        joined.push(Piece { kind: PieceKind::Same, text: between });
+    }
+    joined
 }
 
 struct Build<'t> {
@@ -261,6 +305,16 @@ mod tests {
             ("Error: no file", "no file", "[-Error: -]no file"),
             ("grün", "gruen", "[-grün-]{+gruen+}"),
             ("", "a", "{+a+}"),
+            (
+                "one two three four five six",
+                "one two drei vier five six",
+                "one two [-three four-]{+drei vier+} five six",
+            ),
+            (
+                "Error: no such file",
+                "Tool failed: it was not there",
+                "[-Error: no such file-]{+Tool failed: it was not there+}",
+            ),
         ] {
             assert_eq!(shown(a, b), expected);
         }

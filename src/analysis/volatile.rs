@@ -136,10 +136,12 @@ fn at_word(text: &str, start: usize, end: usize, era: Option<Era>) -> Option<(us
         if let Some(read) = read {
             return Some(moment(read));
         }
-    } else if word.len() == 3 && first.is_ascii_uppercase()
-        && let Some(read) = dates::weekday(bytes, start) {
-            return Some(moment(read));
-        }
+    } else if word.len() == 3
+        && first.is_ascii_uppercase()
+        && let Some(read) = dates::weekday(bytes, start)
+    {
+        return Some(moment(read));
+    }
     if word.len() == 8
         && let Some(end) = uuid(bytes, start)
     {
@@ -161,7 +163,7 @@ fn uuid(bytes: &[u8], start: usize) -> Option<usize> {
         8 | 13 | 18 | 23 => *byte == b'-',
         _ => byte.is_ascii_hexdigit(),
     });
-    let ends = !bytes.get(start + 36).is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let ends = !bytes.get(start + 36).is_some_and(u8::is_ascii_alphanumeric);
     (well && ends).then_some(start + 36)
 }
 
@@ -204,10 +206,7 @@ mod tests {
         for (text, expected) in [
             (
                 "made 550e8400-e29b-41d4-a716-446655440000 at 2026-11-30T14:31:00.123Z.",
-                vec![
-                    ("550e8400-e29b-41d4-a716-446655440000", Mask::Id),
-                    ("2026-11-30T14:31:00.123Z", Mask::Timestamp),
-                ],
+                vec![("550e8400-e29b-41d4-a716-446655440000", Mask::Id), ("2026-11-30T14:31:00.123Z", Mask::Timestamp)],
             ),
             ("id_550E8400-E29B-41D4-A716-446655440000", vec![("550E8400-E29B-41D4-A716-446655440000", Mask::Id)]),
             ("1796049060, 1796049060123", vec![("1796049060", Mask::Timestamp), ("1796049060123", Mask::Timestamp)]),

@@ -90,7 +90,7 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
         json::report(ctx.ui.out(), "diff", body)?;
     } else {
         let named = |session, id: &str| Named { session, id: id.to_owned() };
-        let look = Look { width: ctx.ui.width(), signs: ctx.ui.signs(), strict: args.strict };
+        let look = Look { width: ctx.ui.width(), signs: ctx.ui.signs() };
         let text = render(&named(&a.session, &before.id), &named(&b.session, &after.id), &report, look);
         ctx.ui.print(&text)?;
         let first = report.changes.iter().find_map(|change| change.pair).and_then(|at| report.pairs.get(at));

@@ -133,9 +133,8 @@ impl<'a> ExchangeObject<'a> {
 
 impl<'a> ChangeObject<'a> {
     fn of(change: &'a Change, report: &'a DiffReport, fail_on: FailOn) -> Self {
-        let other = |pointers: &'a Pointers| {
-            pointers.b.as_deref().filter(|b| pointers.a.as_deref().is_some_and(|a| a != *b))
-        };
+        let other =
+            |pointers: &'a Pointers| pointers.b.as_deref().filter(|b| pointers.a.as_deref().is_some_and(|a| a != *b));
         let cut = |value: &Option<SideValue>| value.as_ref().filter(|value| value.cut).map(|value| value.bytes);
         Self {
             kind: change.kind,

@@ -72,6 +72,17 @@ fn numbers_by_exact_value() {
 }
 
 #[test]
+fn a_text_that_is_a_number() {
+    assert_eq!(shown(r#"{"text":"3"}"#, r#"{"text":"3.0"}"#), [r#"/text Spelling "3" "3.0" soft"#]);
+    assert_eq!(
+        shown(r#"{"text":"3"}"#, r#"{"text":"3.0000000000001"}"#),
+        [r#"/text FloatNoise "3" "3.0000000000001""#]
+    );
+    assert_eq!(shown(r#"{"text":"3"}"#, r#"{"text":"4"}"#), [r#"/text Changed "3" "4""#]);
+    assert_eq!(shown(r#"{"version":"3"}"#, r#"{"version":"3.0"}"#), [r#"/version Changed "3" "3.0""#]);
+}
+
+#[test]
 fn json_inside_text_is_json() {
     let a = r#"{"content":[{"type":"text","text":"{\"high\": 7.5, \"low\": 1}"}]}"#;
     let b = r#"{"content":[{"type":"text","text":"{\"low\":1,\"high\":8.1}"}]}"#;
@@ -127,7 +138,8 @@ fn depth_costs_what_length_costs() {
     let found = changes_of(Matter::Result, Options::default(), &deep("1"), &deep("2")).0;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].pointer.shown().len(), 200_000);
-    let wide = |value: &str| format!("{}{}", format!("[{value},").repeat(100_000), "1".to_owned() + &"]".repeat(100_000));
+    let wide =
+        |value: &str| format!("{}{}", format!("[{value},").repeat(100_000), "1".to_owned() + &"]".repeat(100_000));
     assert!(!changes_of(Matter::Result, Options::default(), &wide("1"), &wide("2")).0.is_empty());
     let objects = |value: &str| format!("{}{value}{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
     assert_eq!(changes_of(Matter::Result, Options::default(), &objects("1"), &objects("2")).0.len(), 1);

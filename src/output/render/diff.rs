@@ -20,8 +20,6 @@ pub struct Look {
     pub width: usize,
     /// The signs.
     pub signs: Signs,
-    /// True if nothing was masked because nobody wanted it.
-    pub strict: bool,
 }
 
 /// A session and how to call it.
@@ -47,7 +45,7 @@ pub fn render(a: &Named<'_>, b: &Named<'_>, report: &DiffReport, look: Look) -> 
         surface::section(report, look),
         results::section(report, look),
         soft(report, look),
-        remarks(report),
+        remarks(report, look),
     ] {
         if !section.is_empty() {
             text.push('\n');
@@ -93,7 +91,7 @@ fn sides(a: &Named<'_>, b: &Named<'_>, report: &DiffReport, look: Look) -> Strin
     });
     let mut text = String::new();
     let wide = |column: usize| cells.iter().map(|row| sanitize::width(&row[column])).max().unwrap_or(0);
-    let widths = [wide(0), wide(1).min(look.width / 3), wide(2).min(look.width / 3), wide(3), 0];
+    let widths = [wide(0), wide(1).min(look.width / 2), wide(2).min(look.width / 3), wide(3), 0];
     for row in &cells {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
@@ -163,7 +161,7 @@ fn soft(report: &DiffReport, look: Look) -> String {
         groups.entry((change.kind, sanitize::line(&without_places(&place)))).or_default().push(change);
     }
     let total: usize = groups.values().map(Vec::len).sum();
-    let mut text = title("SOFT", &format!("{}, which never fail", counted(total as u64, "difference")));
+    let mut text = title("SOFT", &format!("{}, no reason to fail", counted(total as u64, "difference")));
     let mut rows = Vec::new();
     for ((_, place), changes) in &groups {
         let times = if changes.len() > 1 { format!("{place} ({} times)", changes.len()) } else { place.clone() };
@@ -186,31 +184,29 @@ fn without_places(pointer: &str) -> String {
 }
 
 /// What was masked, left out or not compared.
-fn remarks(report: &DiffReport) -> String {
-    let mut lines = Vec::new();
+fn remarks(report: &DiffReport, look: Look) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
     let total: u64 = report.masks.values().sum();
     if total > 0 && !report.is_equal() {
         let were = if total == 1 { "was" } else { "were" };
-        lines.push(format!(
-            "{}   {} {were} compared by shape: {} (--strict)",
-            paint(BOLD, "MASKED"),
-            counted(total, "value"),
-            masks_by_kind(report)
-        ));
+        let values = counted(total, "value");
+        lines.push(("MASKED", format!("  {values} {were} compared by shape: {} (--strict)", masks_by_kind(report))));
     }
     for method in &report.not_compared {
-        lines.push(paint(DIM, &format!("not compared: {}, which only one side asked for", sanitize::line(method))));
+        lines.push(("", format!("not compared: {}, answered on one side only", sanitize::line(method))));
     }
     if report.unread > 0 {
         let what = counted(report.unread, "message");
-        lines.push(paint(DIM, &format!("not compared: {what}, too long or not readable")));
+        lines.push(("", format!("not compared: {what}, too long or not readable")));
     }
     if report.left_out > 0 {
-        lines.push(paint(DIM, &format!("{} more differences were found and not kept", report.left_out)));
+        lines.push(("", format!("{} more differences were found and not kept", report.left_out)));
     }
     let mut text = String::new();
-    for line in lines {
-        text.push_str(&line);
+    for (name, words) in lines {
+        let words = sanitize::cut(&words, look.width.saturating_sub(name.len()), look.signs.cut);
+        text.push_str(&paint(BOLD, name));
+        text.push_str(&if name.is_empty() { paint(DIM, &words) } else { words });
         text.push('\n');
     }
     text

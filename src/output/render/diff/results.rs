@@ -56,7 +56,8 @@ pub(super) fn section(report: &DiffReport, look: Look) -> String {
 fn alike<'r>(by_pair: &BTreeMap<usize, Vec<&'r Change>>) -> BTreeMap<(ChangeKind, String), Vec<&'r Change>> {
     let mut places: BTreeMap<(ChangeKind, String), Vec<&Change>> = BTreeMap::new();
     for change in by_pair.values().flatten() {
-        let whole = matches!(change.kind, ChangeKind::Added | ChangeKind::Removed) && !change.pointer.shown().is_empty();
+        let whole =
+            matches!(change.kind, ChangeKind::Added | ChangeKind::Removed) && !change.pointer.shown().is_empty();
         if whole {
             places.entry((change.kind, pointer_of(change))).or_default().push(change);
         }
@@ -85,8 +86,12 @@ fn one(pair: &PairHead, changes: &[&Change], wide: usize, look: Look) -> String 
     let indent = wide + 6;
     let (repeated, changes) = without_repetition(changes);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    let column = changes.iter().map(|change| sanitize::width(&place(change))).chain(
-        repeated.iter().map(|(pointer, _)| sanitize::width(pointer))).max().unwrap_or(0);
+    let column = changes
+        .iter()
+        .map(|change| sanitize::width(&place(change)))
+        .chain(repeated.iter().map(|(pointer, _)| sanitize::width(pointer)))
+        .max()
+        .unwrap_or(0);
     let column = column.min(look.width.saturating_sub(indent) / 2);
     let room = look.width.saturating_sub(indent + column + 2);
     for change in changes.iter().take(CHANGES) {

@@ -34,7 +34,7 @@ pub(super) fn section(report: &DiffReport, look: Look) -> String {
     let sum: Vec<String> = counts.iter().map(|(impact, count)| format!("{count} {}", impact.as_str())).collect();
     let mut text = title("SURFACE", &sum.join(", "));
     let rows = rows(&changes);
-    let who = rows.iter().map(|row| sanitize::width(&row.who)).max().unwrap_or(0).min(look.width / 4);
+    let who = rows.iter().map(|row| sanitize::width(&row.who)).max().unwrap_or(0).min(look.width * 3 / 10);
     for row in rows {
         text.push_str(&lines(&row, who, look));
     }
@@ -102,7 +102,10 @@ fn lines(row: &Row<'_>, who: usize, look: Look) -> String {
     let mut text = String::new();
     match what.as_slice() {
         [only] if first.is_empty() => text.push_str(format!("{head}{only}").trim_end()),
-        [only] if plain_width(only) + sanitize::width(&first) + 2 <= room && row.impact != Impact::Wording => {
+        [only]
+            if plain_width(only) + sanitize::width(&first) + 2 <= room
+                && (row.impact != Impact::Wording || row.alike > 1) =>
+        {
             text.push_str(format!("{head}{first}  {only}").trim_end());
         }
         several => {

@@ -49,8 +49,9 @@ pub(super) fn lines_of(change: &Change, room: usize, look: Look) -> Vec<String> 
     match change.kind {
         ChangeKind::Text => text_lines(change, room, look),
         ChangeKind::Reordered => {
-            let count = change.a.as_ref().map_or(0, |value| items(value));
-            let what = if count > 0 { format!("the same {count} items in another order") } else { "in another order".into() };
+            let count = change.a.as_ref().map_or(0, items);
+            let what =
+                if count > 0 { format!("the same {count} items in another order") } else { "in another order".into() };
             vec![sanitize::cut(&what, room, look.signs.cut)]
         }
         ChangeKind::Blob => {
@@ -58,11 +59,13 @@ pub(super) fn lines_of(change: &Change, room: usize, look: Look) -> Vec<String> 
             vec![sanitize::cut(&format!("{a} {arrow} {b}"), room, look.signs.cut)]
         }
         ChangeKind::Added => {
-            let value = change.b.as_ref().map(|value| value_in(value, room.saturating_sub(7), look)).unwrap_or_default();
+            let value =
+                change.b.as_ref().map(|value| value_in(value, room.saturating_sub(7), look)).unwrap_or_default();
             vec![sanitize::cut(&format!("added  {value}"), room, look.signs.cut)]
         }
         ChangeKind::Removed => {
-            let value = change.a.as_ref().map(|value| value_in(value, room.saturating_sub(9), look)).unwrap_or_default();
+            let value =
+                change.a.as_ref().map(|value| value_in(value, room.saturating_sub(9), look)).unwrap_or_default();
             vec![sanitize::cut(&format!("{value} {arrow} gone"), room, look.signs.cut)]
         }
         _ => {
@@ -91,7 +94,8 @@ fn types(change: &Change) -> String {
 fn two_values(change: &Change, note: &str, room: usize, look: Look) -> String {
     let arrow = look.signs.right;
     let room_for_both = room.saturating_sub(sanitize::width(arrow) + 2 + sanitize::width(note));
-    let side = |value: &Option<SideValue>, room| value.as_ref().map_or("gone".to_owned(), |value| value_in(value, room, look));
+    let side =
+        |value: &Option<SideValue>, room| value.as_ref().map_or("gone".to_owned(), |value| value_in(value, room, look));
     let full = side(&change.a, room_for_both);
     let other = side(&change.b, room_for_both);
     // The shorter of the two leaves its room to the longer.
@@ -132,7 +136,11 @@ fn text_lines(change: &Change, room: usize, look: Look) -> Vec<String> {
     if hunks.len() > HUNKS {
         let more = hunks.len() - HUNKS;
         let places = if more == 1 { "place" } else { "places" };
-        lines.push(sanitize::cut(&format!("{} {more} more {places} in this text", look.signs.cut), room, look.signs.cut));
+        lines.push(sanitize::cut(
+            &format!("{} {more} more {places} in this text", look.signs.cut),
+            room,
+            look.signs.cut,
+        ));
     }
     lines
 }
@@ -169,10 +177,8 @@ fn hunks(pieces: &[Piece]) -> Vec<Vec<Piece>> {
 
 /// Returns one changed place, `[-old-]{+new+}`; neither side may push the other out of the line.
 fn hunk_line(hunk: &[Piece], room: usize, look: Look) -> String {
-    let safe: Vec<(PieceKind, String)> = hunk
-        .iter()
-        .map(|piece| (piece.kind, sanitize::line(&piece.text).replace('…', look.signs.cut)))
-        .collect();
+    let safe: Vec<(PieceKind, String)> =
+        hunk.iter().map(|piece| (piece.kind, sanitize::line(&piece.text).replace('…', look.signs.cut))).collect();
     let marks = safe.iter().filter(|(kind, _)| *kind != PieceKind::Same).count();
     let total: usize = safe.iter().map(|(_, text)| sanitize::width(text)).sum::<usize>() + marks * 4;
     let changed = marks.clamp(1, 4);
