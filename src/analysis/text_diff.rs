@@ -96,8 +96,11 @@ pub fn compare(a: &str, b: &str, eyes: Eyes, budget: &mut u64) -> TextDiff {
 }
 
 fn ordered(a: &str, b: &str, eyes: Eyes, budget: &mut u64) -> TextDiff {
-    let (spans_a, spans_b) = (eyes.a.spans(a), eyes.b.spans(b));
+    let (spans_a, spans_b) = if *budget > 0 { (eyes.a.spans(a), eyes.b.spans(b)) } else { Default::default() };
     for tokenize in [words as fn(&str, &[Span]) -> Vec<Token>, lines] {
+        if *budget == 0 {
+            break;
+        }
         let (ours, theirs) = (tokenize(a, &spans_a), tokenize(b, &spans_b));
         if let Some(diff) = aligned(a, b, &ours, &theirs, budget) {
             return diff;
@@ -180,7 +183,9 @@ fn aligned(a: &str, b: &str, ours: &[Token], theirs: &[Token], budget: &mut u64)
     let tail = left.iter().rev().zip(right.iter().rev()).take_while(|(x, y)| x == y).count();
     let tail = tail.min(left.len().min(right.len()) - head);
     let (inner_left, inner_right) = (left.get(head..left.len() - tail)?, right.get(head..right.len() - tail)?);
-    *budget = budget.checked_sub(work(inner_left, inner_right)?)?;
+    let cost = work(inner_left, inner_right)?;
+    // Once it is used up nothing is begun any more: finding that out costs as much as a comparison.
+    *budget = budget.saturating_sub(cost);
     let mut build = Build { a, b, ours, theirs, diff: TextDiff::default() };
     build.same(0, 0, head);
     for op in capture_diff_slices(Algorithm::Myers, inner_left, inner_right) {
