@@ -24,6 +24,9 @@ Look:
   inspect      Show the messages of a session, or one exchange
   latency      Show how long calls took: per tool and method, from recordings
 
+Compare:
+  diff         Show what differs between two sessions
+
 Files:
   export       Write a session to a file
   import       Read a session file into the store
@@ -74,6 +77,7 @@ enum Command {
     Sessions(commands::sessions::SessionsArgs),
     Inspect(commands::inspect::InspectArgs),
     Latency(commands::latency::LatencyArgs),
+    Diff(commands::diff::DiffArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -138,6 +142,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Latency(args)) => commands::latency::run(ctx, args),
         Some(Command::Completions(args)) => commands::completions::run(ctx, args),
         Some(Command::Man(args)) => commands::man::run(ctx, args),
+        Some(Command::Diff(args)) => commands::diff::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),

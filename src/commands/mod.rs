@@ -4,6 +4,7 @@ pub mod complete;
 pub mod completions;
 pub mod context;
 pub mod demo;
+pub mod diff;
 pub mod export;
 pub mod home;
 pub mod import;

@@ -2,6 +2,7 @@
 
 pub mod humanize;
 pub mod json;
+pub mod json_diff;
 pub mod progress;
 pub mod render;
 pub mod sanitize;

@@ -26,7 +26,7 @@ const CRATES: [(&str, &[&str]); 10] = [
     ("comfy_table", &["output"]),
     ("indicatif", &["output"]),
     ("anstream", &["output"]),
-    ("base64", &["session_file"]),
+    ("base64", &["session_file", "analysis"]),
     ("toml", &["config"]),
     ("jiff", &["output", "commands"]),
 ];

@@ -4,6 +4,8 @@
 
 mod architecture;
 mod bounded;
+mod diff;
+mod diff_properties;
 mod errors;
 mod faults;
 mod generated;

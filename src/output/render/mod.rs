@@ -1,5 +1,6 @@
 //! Views: each a function from plain data to text.
 
+pub mod diff;
 pub mod exchange;
 pub mod gist;
 pub mod latency;

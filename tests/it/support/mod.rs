@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each journey uses its own part of the vocabulary")]
 
+pub(crate) mod pairs;
+
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
