@@ -19,6 +19,7 @@ story() { # NAME SESSION-NAME ARGS…
 }
 story weather weather &
 story modern modern --modern &
+story weather-next weather-next --build 1.5.0 &
 
 # The others: NAME, arguments of the sample server, then what the client says, one line each; `sleep` is obeyed.
 session() {

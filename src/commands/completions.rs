@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "MCP_TAP_COMPLETE";
 ///
 ///   bash        mcp-tap completions bash > ~/.local/share/bash-completion/completions/mcp-tap
 ///
-///   zsh         mcp-tap completions zsh > "${fpath[1]}/_mcp-tap"
+///   zsh         mcp-tap completions zsh > ~/.zfunc/_mcp-tap
 ///
 ///   fish        mcp-tap completions fish > ~/.config/fish/completions/mcp-tap.fish
 ///

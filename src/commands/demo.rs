@@ -25,6 +25,9 @@ pub struct DemoArgs {
     /// Play a client of the stateless revision
     #[arg(long, hide = true)]
     pub modern: bool,
+    /// Play this build of the server
+    #[arg(long, value_name = "BUILD", default_value = "1.4.0", hide = true)]
+    pub build: String,
     /// Bytes of a frame of the radar picture
     #[arg(long, value_name = "BYTES", default_value_t = 54_000, hide = true)]
     pub frame_bytes: usize,
@@ -109,7 +112,16 @@ fn record(store: &Path, args: &DemoArgs) -> Result<(), CommandError> {
     argv.extend(words(&["--"]));
     argv.push(tap.into());
     let (bytes, speed) = (args.frame_bytes.to_string(), args.speed.to_string());
-    argv.extend(words(&["sample-server", "--noise", "--frame-bytes", &bytes, "--speed", &speed]));
+    argv.extend(words(&[
+        "sample-server",
+        "--build",
+        &args.build,
+        "--noise",
+        "--frame-bytes",
+        &bytes,
+        "--speed",
+        &speed,
+    ]));
     let server = stdio::spawn(&argv, true)
         .map_err(|error| CommandError::failed(format!("cannot start this program again: {error}")))?;
     let mut talk = File::from(server.stderr);

@@ -1,7 +1,7 @@
 //! The vocabulary of a recording: sessions, frames, messages, exchanges. Pure: no IO, no clock.
 //!
 //! A frame is evidence, one wire unit with its exact bytes. Messages and exchanges are derived from frames by
-//! [`derive`], and can be derived again.
+//! [`mod@derive`], and can be derived again.
 
 pub mod classify;
 pub mod correlate;

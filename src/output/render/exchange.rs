@@ -119,7 +119,7 @@ fn one(
                 _ => String::new(),
             };
             (
-                format!("result, {}, {} tokens{late}", size(message.length), tokens(message.length)),
+                format!("result, {}{}{late}", size(message.length), estimate(root, message.length)),
                 root.and_then(|root| root.get("result")),
             )
         }
@@ -150,6 +150,16 @@ fn one(
     } else if message.length > gist::READ_LIMIT && !stderr {
         text.push_str(&format!("{}{} are not shown here: --raw has them\n", " ".repeat(indent), size(message.length)));
     }
+}
+
+/// Returns how many tokens an answer takes, estimated; nothing for pictures and sounds, whose letters no model reads.
+fn estimate(root: Option<Node<'_, '_>>, bytes: u64) -> String {
+    let content = root.and_then(|root| root.pointer("/result/content"));
+    let is_text = |block: Node<'_, '_>| block.get("data").is_none() && block.pointer("/resource/blob").is_none();
+    if root.is_none() || content.is_some_and(|content| !content.children().all(is_text)) {
+        return String::new();
+    }
+    format!(", {} tokens", tokens(bytes))
 }
 
 fn request_value<'t, 'a>(message: &Message, root: Option<Node<'t, 'a>>) -> Option<Node<'t, 'a>> {
