@@ -3,7 +3,7 @@
 use super::tap::{Item, Lane, Loss};
 use crate::protocol::envelope::{EnvelopeScanner, scan};
 use crate::protocol::line::{LineFramer, Piece};
-use crate::session::derive::{Derived, Deriver, Facts, is_terminated};
+use crate::session::derive::{Deriver, Facts, is_terminated};
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
 use crate::store::rows::Row;
 use crate::store::writer::Totals;
@@ -267,13 +267,7 @@ impl Assembler {
     ) {
         let rows = &mut self.rows;
         self.deriver.frame(info, found, text, terminated, |derived| {
-            rows.push(match derived {
-                Derived::Message(message) => Row::Message(message),
-                Derived::Answered { request, answer, outcome, error_code } => {
-                    Row::Answered { request, answer, outcome, error_code }
-                }
-                Derived::GaveUp { request, at_ns } => Row::GaveUp { request, at_ns },
-            });
+            rows.push(Row::Derived(derived));
         });
     }
 }
@@ -366,7 +360,9 @@ mod tests {
             .flatten()
             .collect();
         assert_eq!(parts, line);
-        let Some(Row::Message(message)) = rows.last() else { panic!("no message") };
+        let Some(Row::Derived(crate::session::derive::Derived::Message(message))) = rows.last() else {
+            panic!("no message")
+        };
         assert_eq!((message.kind, message.length), (Kind::Notification, line.len() as u64));
     }
 }

@@ -5,7 +5,7 @@
 
 use super::assemble::Assembler;
 use super::tap::{Item, Lane, Loss, Tap};
-use crate::session::derive::Facts;
+use crate::session::derive::{Derived, Facts};
 use crate::session::frame::{Channel, Direction, Gap};
 use crate::session::message::Kind;
 use crate::session::session::{ExitStatus, Session};
@@ -469,7 +469,7 @@ impl Work {
                     lane.bytes += info.length;
                     lane.lines += 1;
                 }
-                Row::Message(message) => {
+                Row::Derived(Derived::Message(message)) => {
                     let stray = message.kind == Kind::Stray
                         && message.channel == Channel::Stdio
                         && message.direction == Direction::ToClient;

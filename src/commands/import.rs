@@ -5,7 +5,7 @@ use crate::capture::recorder::wait_for_lock;
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::progress::Progress;
-use crate::session::derive::{Derived, PieceDeriver};
+use crate::session::derive::PieceDeriver;
 use crate::session::source::{SessionSource, SourceError};
 use crate::session_file::{FileSource, encode};
 use crate::store::rows::Row;
@@ -100,13 +100,7 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
             rows.push(Row::Frame { info: info.clone(), parts_from: (!whole).then_some(parts_from), lane, bytes });
         }
         deriver.piece(info, part, bytes, |derived| {
-            rows.push(match derived {
-                Derived::Message(message) => Row::Message(message),
-                Derived::Answered { request, answer, outcome, error_code } => {
-                    Row::Answered { request, answer, outcome, error_code }
-                }
-                Derived::GaveUp { request, at_ns } => Row::GaveUp { request, at_ns },
-            });
+            rows.push(Row::Derived(derived));
         });
         weight += bytes.len() + 400;
         if weight > BATCH {

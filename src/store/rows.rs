@@ -1,7 +1,8 @@
 //! What is written to a store, and the numbers that stand for the words of the house.
 
+use crate::session::derive::Derived;
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
-use crate::session::message::{Answer, Kind, Message, Outcome, Place};
+use crate::session::message::{Kind, Outcome};
 
 /// One thing to be stored, in the order in which it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,26 +27,8 @@ pub enum Row {
         /// Its bytes; empty if it is stored in parts.
         bytes: Vec<u8>,
     },
-    /// A message derived from the frame before.
-    Message(Box<Message>),
-    /// An earlier request got its answer.
-    Answered {
-        /// The request.
-        request: Place,
-        /// Its answer.
-        answer: Answer,
-        /// How it ended.
-        outcome: Outcome,
-        /// The code of a JSON-RPC error.
-        error_code: Option<i64>,
-    },
-    /// An earlier request was given up.
-    GaveUp {
-        /// The request.
-        request: Place,
-        /// When, ns since the session began.
-        at_ns: i64,
-    },
+    /// What the frame before tells.
+    Derived(Derived),
     /// Bytes that are not in the recording.
     Gap(Gap),
     /// Something beside the streams.
@@ -65,7 +48,7 @@ impl Row {
     pub fn weight(&self) -> usize {
         match self {
             Self::Part { bytes, .. } | Self::Frame { bytes, .. } => bytes.len() + 160,
-            Self::Message(_) => 400,
+            Self::Derived(_) => 400,
             _ => 128,
         }
     }

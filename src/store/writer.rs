@@ -5,7 +5,7 @@ use super::open;
 use super::queries as sql;
 use super::retention::{self, Retention};
 use super::rows::{Row, channel_code, direction_code, key, kind_code, outcome_code};
-use crate::session::derive::{CLASSIFIER_VERSION, Facts};
+use crate::session::derive::{CLASSIFIER_VERSION, Derived, Facts};
 use crate::session::frame::Gap;
 use crate::session::message::{Message, Place};
 use crate::session::session::{ExitStatus, Session};
@@ -181,8 +181,21 @@ impl Writer {
                     whole.then_some(bytes),
                 ])?;
             }
-            Row::Message(message) => self.message(message)?,
-            Row::Answered { request, answer, outcome, error_code } => {
+            Row::Derived(derived) => self.derived(derived)?,
+            Row::Gap(gap) => self.gap(gap)?,
+            Row::Event { at_ns, what, value } => {
+                let id = key(self.session, self.events);
+                self.connection.prepare_cached(sql::INSERT_EVENT)?.execute(params![id, at_ns, what, value])?;
+                self.events += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn derived(&mut self, derived: &Derived) -> Result<(), StoreError> {
+        match derived {
+            Derived::Message(message) => insert_message(&self.connection, &mut self.words, self.session, message)?,
+            Derived::Answered { request, answer, outcome, error_code } => {
                 self.connection.prepare_cached(sql::ANSWER_MESSAGE)?.execute(params![
                     key(self.session, request.seq),
                     request.index,
@@ -194,25 +207,15 @@ impl Writer {
                     error_code,
                 ])?;
             }
-            Row::GaveUp { request, at_ns } => {
+            Derived::GaveUp { request, at_ns } => {
                 self.connection.prepare_cached(sql::GIVE_UP_MESSAGE)?.execute(params![
                     key(self.session, request.seq),
                     request.index,
                     at_ns
                 ])?;
             }
-            Row::Gap(gap) => self.gap(gap)?,
-            Row::Event { at_ns, what, value } => {
-                let id = key(self.session, self.events);
-                self.connection.prepare_cached(sql::INSERT_EVENT)?.execute(params![id, at_ns, what, value])?;
-                self.events += 1;
-            }
         }
         Ok(())
-    }
-
-    fn message(&mut self, message: &Message) -> Result<(), StoreError> {
-        insert_message(&self.connection, &mut self.words, self.session, message)
     }
 
     fn gap(&mut self, gap: &Gap) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@ use mcp_tap::capture::tap::{Item, Lane, Loss};
 use mcp_tap::protocol::envelope::{EnvelopeScanner, Shape, scan};
 use mcp_tap::protocol::line::{LineFramer, Piece};
 use mcp_tap::session::correlate::{Correlator, OpenRequest};
+use mcp_tap::session::derive::Derived;
 use mcp_tap::session::frame::Direction;
 use mcp_tap::session::message::Place;
 use mcp_tap::store::rows::Row;
@@ -167,7 +168,7 @@ proptest! {
                     prop_assert!(info.forwarded_ns >= info.received_ns && info.started_ns.is_none_or(|s| s < info.received_ns));
                     seen[usize::from(lane)].extend(bytes);
                 }
-                Row::Message(message) => {
+                Row::Derived(Derived::Message(message)) => {
                     prop_assert_eq!(message.place.seq, next - 1);
                     if let Some(request) = message.answers {
                         prop_assert!(asked.contains(&request), "an answer before its question");
