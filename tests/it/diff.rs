@@ -233,6 +233,72 @@ fn real_versions_of_time() {
     assert_eq!(diff["masks"], json!({"timestamp": 1}));
 }
 
+/// Returns how many lines begin and end so.
+fn count(found: &[String], start: &str, end: &str) -> usize {
+    found.iter().filter(|line| line.starts_with(start) && line.ends_with(end)).count()
+}
+
+#[test]
+fn real_versions_of_filesystem() {
+    let env = TestEnv::new();
+    let (a, b) = (capture(env.path(), "filesystem--2025.8.21"), capture(env.path(), "filesystem--2026.8.31"));
+    let (code, diff) = compared(&env, &[&a.to_string_lossy(), &b.to_string_lossy()]);
+    let found = hard(&diff);
+    assert_eq!(code, 1);
+    // 14 tools in both: each gains these four.
+    assert_eq!(count(&found, "wording added", "/title"), 14);
+    assert_eq!(count(&found, "cosmetic added", "/annotations"), 14);
+    assert_eq!(count(&found, "undecided added", "/execution"), 14);
+    assert_eq!(count(&found, "undecided added", "/outputSchema"), 14);
+    let described = ["read_media_file", "search_files"].map(|tool| format!("wording text {tool}/description"));
+    assert!(described.iter().all(|line| found.contains(line)), "{found:#?}");
+    assert_eq!(count(&found, "wording text", "/description"), 2);
+    assert!(found.contains(&"undecided added /tools/listChanged".to_owned()), "{found:#?}");
+    assert_eq!(count(&found, "", "directory_tree/inputSchema/properties/excludePatterns"), 1);
+    assert_eq!(count(&found, "breaking", ""), 0, "{found:#?}");
+}
+
+#[test]
+fn real_dependencies_of_filesystem() {
+    let env = TestEnv::new();
+    let (a, b) = (capture(env.path(), "filesystem--2025.8.21"), capture(env.path(), "filesystem--2025.8.21-drift"));
+    let (code, diff) = compared(&env, &[&a.to_string_lossy(), &b.to_string_lossy()]);
+    let found = hard(&diff);
+    assert_eq!(code, 1);
+    // The same server, but its 13 tools with parameters lost their schemas.
+    for lost in ["type", "properties", "required", "additionalProperties"] {
+        assert_eq!(count(&found, "undecided removed", &format!("/inputSchema/{lost}")), 13, "{lost}");
+    }
+    // Two results differ, because the capture has the race between calls and the answer to `roots/list`.
+    let rest: Vec<&String> = found.iter().filter(|line| !line.starts_with("undecided removed")).collect();
+    let expected = [
+        "content text directory_tree/content/0/text",
+        "content text list_allowed_directories/content/0/text",
+        "outcome outcome directory_tree",
+    ];
+    assert_eq!(rest, expected);
+}
+
+#[test]
+fn real_versions_of_memory() {
+    let env = TestEnv::new();
+    let (a, b) = (capture(env.path(), "memory--2025.8.4"), capture(env.path(), "memory--2026.8.31"));
+    let (code, diff) = compared(&env, &[&a.to_string_lossy(), &b.to_string_lossy()]);
+    let found = hard(&diff);
+    assert_eq!(code, 1);
+    for (start, end) in
+        [("wording added", "/title"), ("cosmetic added", "/annotations"), ("undecided added", "/outputSchema")]
+    {
+        assert_eq!(count(&found, start, end), 9, "{start} {end}");
+    }
+    assert!(found.contains(&"undecided added /resources".to_owned()), "{found:#?}");
+    // The texts lose a field, results gain structure, and two protocol errors became results.
+    assert_eq!(count(&found, "content removed read_graph/content/0/text:/entities/", "/type"), 2);
+    assert_eq!(count(&found, "content removed search_nodes/content/0/text:/entities/", "/type"), 1);
+    assert_eq!(count(&found, "content added", "/structuredContent"), 6);
+    assert_eq!(count(&found, "outcome outcome", ""), 3);
+}
+
 #[test]
 fn files_need_no_store_and_leave_none_behind() {
     let env = TestEnv::new();
