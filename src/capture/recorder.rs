@@ -8,7 +8,7 @@ use super::tap::{Item, Lane, Loss, Tap};
 use crate::session::derive::{Derived, Facts};
 use crate::session::frame::{Channel, Direction, Gap};
 use crate::session::message::Kind;
-use crate::session::session::{ExitStatus, Session};
+use crate::session::session::{ExitStatus, Session, id_from_bits};
 use crate::store::liveness::LiveLock;
 use crate::store::reader::lane_of;
 use crate::store::retention::Retention;
@@ -119,6 +119,7 @@ impl Recorder {
             name: plan.session.name.clone(),
             stored: Totals::default(),
             stored_lanes: [Loss::default(); 3],
+            last_seq: None,
             stray: 0,
             told_full: false,
             plan,
@@ -161,6 +162,7 @@ struct Work {
     name: Option<String>,
     stored: Totals,
     stored_lanes: [Loss; 3],
+    last_seq: Option<u64>,
     stray: u64,
     told_full: bool,
 }
@@ -359,13 +361,16 @@ impl Work {
             lost.bytes += dropped.bytes;
             lost.lines += dropped.lines;
         }
-        let after = self.stored.frames.checked_sub(1);
+        let after = self.last_seq;
         let gaps = LANES.iter().zip(lost).filter(|(_, loss)| *loss != Loss::default());
         gaps.map(|(lane, loss)| Row::Gap(gap_of(*lane, after, loss, REASON))).collect()
     }
 
     /// Goes on in the store that is at the path now.
     fn reopen(&mut self) -> Option<Open> {
+        // The new file may be a copy of the old one, where the session stands already: this is its continuation.
+        let id = id_from_bits(fastrand::u64(..));
+        self.plan.session.parent = Some(std::mem::replace(&mut self.plan.session.id, id));
         let mut open = self.open()?;
         (self.notify)(Notice::Replaced);
         let lanes = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
@@ -428,6 +433,7 @@ impl Work {
         if let Some(lock) = &open.lock {
             lock.release_reserve();
         }
+        let ended_ns = ending.as_ref().map_or(0, |ending| ending.at_ns);
         if let Some(ending) = ending {
             while let Err(error) =
                 open.writer.end(&self.plan.session.id, ending.at_ns, &ending.reason, ending.exit_status)
@@ -437,11 +443,10 @@ impl Work {
                     return;
                 }
             }
-            // On the connection that is open: a process that ends has no time to open another.
-            let now_ns = self.plan.session.started_at_ns.saturating_add(ending.at_ns);
-            open.writer.retain(&self.plan.store, self.plan.retention, now_ns);
         }
-        // Before the report: whoever waits for it ends the process.
+        // On the connection that is open, and for a few milliseconds at most: whoever gets the report ends the process.
+        let now_ns = self.plan.session.started_at_ns.saturating_add(ended_ns);
+        open.writer.retain(&self.plan.store, self.plan.retention, now_ns);
         drop(open.lock.take());
         let _ =
             report.send(Summary { name: self.name.clone(), facts: self.assembler.facts().clone(), stray: self.stray });
@@ -465,6 +470,7 @@ impl Work {
         for row in rows {
             match row {
                 Row::Frame { info, .. } => {
+                    self.last_seq = Some(info.seq);
                     let lane = &mut self.stored_lanes[usize::from(lane_of(info))];
                     lane.bytes += info.length;
                     lane.lines += 1;

@@ -72,12 +72,21 @@ fn is_telling_option(word: &str) -> bool {
         || matches!(word, "-H" | "--header")
 }
 
+/// Names that say it as a whole; as a part of another they say nothing.
+const TELLING_ALONE: [&str; 9] = ["key", "pat", "bearer", "pass", "pwd", "jwt", "cookie", "license-key", "licence-key"];
+
 fn is_telling(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
+    if TELLING_ALONE.contains(&name.as_str()) {
+        return true;
+    }
     TELLING.iter().any(|part| name.contains(part)) && !name.contains("author")
 }
 
 fn mask_word(word: &str) -> String {
+    if word.trim_start().starts_with(['{', '[']) {
+        return mask_json(word);
+    }
     if let Some((scheme, rest)) = word.split_once("://") {
         if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')) {
             return url_rest(scheme, rest);
@@ -92,7 +101,11 @@ fn mask_word(word: &str) -> String {
     }
     if let Some((name, value)) = word.split_once('=') {
         if is_telling(name.trim_start_matches('-')) && !value.is_empty() {
-            return format!("{name}={MASK}");
+            // In a script the value ends at the blank; the value of an option does not.
+            return match value.split_once(' ').filter(|_| !name.starts_with('-')) {
+                Some((_, rest)) => format!("{name}={MASK} {}", mask_word(rest)),
+                None => format!("{name}={MASK}"),
+            };
         }
         return format!("{name}={}", mask_word(value));
     }
@@ -107,7 +120,25 @@ fn mask_word(word: &str) -> String {
     {
         return format!("{scheme} {MASK}");
     }
+    if word.contains(' ') {
+        // A script, or a command line in one word.
+        return word.split(' ').map(mask_word).collect::<Vec<_>>().join(" ");
+    }
     if is_token(word) { MASK.to_owned() } else { word.to_owned() }
+}
+
+/// Masks the texts of telling members of a configuration that is given as JSON.
+fn mask_json(word: &str) -> String {
+    let Ok(tree) = crate::protocol::json::Tree::parse(word.as_bytes()) else { return word.to_owned() };
+    let mut masked = word.to_owned();
+    for (_, node) in tree.root().descendants() {
+        let telling = node.key().is_some_and(|key| is_telling(&key));
+        let secret = node.as_text().is_some_and(|text| !text.is_empty() && (telling || is_token(&text)));
+        if secret && let Ok(raw) = std::str::from_utf8(node.raw()) {
+            masked = masked.replace(raw, &format!("\"{MASK}\""));
+        }
+    }
+    masked
 }
 
 fn is_token(word: &str) -> bool {
@@ -169,7 +200,15 @@ mod tests {
 
     #[test]
     fn secrets_in_arguments_are_masked_and_nothing_else() {
-        let cases: [(&[&str], &[&str]); 10] = [
+        let cases: [(&[&str], &[&str]); 15] = [
+            (&["srv", "--key", "aaa", "--pat", "bbb"], &["srv", "--key", MASK, "--pat", MASK]),
+            (
+                &["srv", "--config", r#"{"apiKey":"s3cr3t","n":{"url":"x"}}"#],
+                &["srv", "--config", r#"{"apiKey":"<masked>","n":{"url":"x"}}"#],
+            ),
+            (&["srv", "--config={\"token\":\"s\"}"], &["srv", "--config={\"token\":\"<masked>\"}"]),
+            (&["sh", "-c", "PASS=foo node x --keyboard de"], &["sh", "-c", "PASS=<masked> node x --keyboard de"]),
+            (&["srv", "--key-file", "/k"], &["srv", "--key-file", "/k"]),
             (&["srv", "--token", "abc", "--port", "80"], &["srv", "--token", MASK, "--port", "80"]),
             (&["srv", "--api-key=abc"], &["srv", "--api-key=<masked>"]),
             (&["env", "GITHUB_TOKEN=abc", "srv"], &["env", "GITHUB_TOKEN=<masked>", "srv"]),

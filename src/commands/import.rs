@@ -8,9 +8,10 @@ use crate::output::progress::Progress;
 use crate::session::derive::PieceDeriver;
 use crate::session::source::{SessionSource, SourceError};
 use crate::session_file::{FileSource, encode};
+use crate::store::liveness::LiveLock;
 use crate::store::rows::Row;
 use crate::store::writer::Totals;
-use crate::store::{Writer, reader::lane_of};
+use crate::store::{Writer, delete, reader::lane_of};
 use std::path::PathBuf;
 
 /// Read a session file into the store
@@ -36,6 +37,10 @@ pub fn run(ctx: &mut Context, args: &ImportArgs) -> Result<Code, CommandError> {
         CommandError { message: format!("`{shown}`: {}", error.message), ..error }
     })?;
     let id = source.session().id.clone();
+    if let Some(reader) = ctx.reader()? {
+        // What an import left that was cut off is in the way of the next.
+        delete::finish_interrupted(&reader)?;
+    }
     if let Some(reader) = ctx.reader()?
         && let Some(known) = reader.by_id(&id)?
     {
@@ -69,6 +74,8 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
         return Err(CommandError::failed(format!("`{shown}` cannot be a session's name: {problem}")));
     }
     let progress = Progress::bytes(ctx.ui.shows_progress(), "importing", session.bytes);
+    // Held until all of it is there: what is left of an import that was cut off is swept away, a living one is not.
+    let _lock = LiveLock::take(&ctx.location.path, &session.id)?;
     let mut writer = Writer::begin_import(&ctx.location.path, session, wait_for_lock)?;
     let mut deriver = PieceDeriver::default();
     let mut rows: Vec<Row> = source.gaps()?.into_iter().map(Row::Gap).collect();
@@ -113,5 +120,6 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
     if let Some(ended) = session.ended_ns {
         writer.end(&session.id, ended, session.end_reason.as_deref().unwrap_or_default(), session.exit_status)?;
     }
+    writer.finish_import()?;
     Ok(())
 }

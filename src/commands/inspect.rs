@@ -253,7 +253,7 @@ fn filter(args: &InspectArgs) -> Filter {
         name: args.tool.clone(),
         errors: args.errors,
         slow_ns: args.slow,
-        grep: args.grep.as_ref().map(|text| text.clone().into_bytes()),
+        grep: args.grep.as_deref().map(crate::session::needle::spellings),
         stderr: args.stderr,
         // People see lines with something on them; machines see every line.
         blank: args.json || args.jsonl,
@@ -267,7 +267,7 @@ fn all(
     id: &str,
     typed: &str,
 ) -> Result<Code, CommandError> {
-    let mut rows = MessageRows::new(filter(args), ctx.ui.signs(), ctx.ui.width());
+    let mut rows = MessageRows::new(filter(args), ctx.ui.signs(), ctx.ui.width(), source.session().frames);
     let session = source.session();
     let live = source.is_live();
     if args.json || args.jsonl {
@@ -322,7 +322,7 @@ fn for_machines(
     // One object, written as it is read: a long session must not be held in memory.
     if args.json {
         let session = json::SessionObject::of(source.session(), source.is_live(), false, false);
-        let head = serde_json::to_string(&session)?;
+        let head = json::text(&session)?;
         out.data(&format!(
             "{{\"mcp_tap_report\":{},\"report\":\"messages\",\"session\":{head},\"gaps\":{},\"messages\":[",
             json::REPORT,
@@ -338,7 +338,7 @@ fn for_machines(
             if args.json {
                 out.data(if first { "\n" } else { ",\n" })?;
                 first = false;
-                out.data(&serde_json::to_string(&json::MessageObject::of(message))?)?;
+                out.data(&json::text(&json::MessageObject::of(message))?)?;
             } else {
                 json::line(out.out(), &json::MessageObject::of(message))?;
             }

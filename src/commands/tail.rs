@@ -196,7 +196,7 @@ fn pause(ctx: &Context) -> Result<(), CommandError> {
 /// Prints the messages of one session until its recording has ended.
 fn follow(ctx: &mut Context, follower: &mut Follower, stored: &Stored, args: &TailArgs) -> Result<(), CommandError> {
     let filter = Filter { stderr: args.stderr, ..Filter::default() };
-    let mut rows = MessageRows::new(filter, ctx.ui.signs(), ctx.ui.width());
+    let mut rows = MessageRows::new(filter, ctx.ui.signs(), ctx.ui.width(), 0);
     let id = stored.session.id.clone();
     let mut session = stored.session.clone();
     let mut short = String::new();

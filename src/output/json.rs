@@ -24,12 +24,21 @@ struct Report<'a, T> {
     body: T,
 }
 
+/// Returns an object as JSON in which nothing can act on a terminal: what could is escaped, the value is the same.
+///
+/// # Errors
+/// The object cannot be written as JSON.
+pub fn text<T: Serialize>(object: &T) -> Result<String, CommandError> {
+    Ok(escape(serde_json::to_string(object)?))
+}
+
 /// Writes a report as one object.
 ///
 /// # Errors
 /// The reader went away, or the disk is full.
 pub fn report<T: Serialize>(out: &mut dyn Write, name: &str, body: T) -> Result<(), CommandError> {
-    serde_json::to_writer_pretty(&mut *out, &Report { mcp_tap_report: REPORT, report: name, body })?;
+    let text = serde_json::to_string_pretty(&Report { mcp_tap_report: REPORT, report: name, body })?;
+    out.write_all(escape(text).as_bytes())?;
     Ok(out.write_all(b"\n")?)
 }
 
@@ -38,8 +47,25 @@ pub fn report<T: Serialize>(out: &mut dyn Write, name: &str, body: T) -> Result<
 /// # Errors
 /// The reader went away, or the disk is full.
 pub fn line<T: Serialize>(out: &mut dyn Write, object: &T) -> Result<(), CommandError> {
-    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(text(object)?.as_bytes())?;
     Ok(out.write_all(b"\n")?)
+}
+
+/// Escapes what stands inside strings: nothing hostile beyond ASCII can stand elsewhere in JSON.
+fn escape(text: String) -> String {
+    let hostile = |c: char| c as u32 >= 0x7f && super::sanitize::is_hostile(c);
+    if !text.contains(hostile) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        if hostile(character) {
+            character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 /// A session in a report.

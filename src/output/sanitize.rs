@@ -33,7 +33,9 @@ pub fn bytes(bytes: &[u8]) -> String {
     shown
 }
 
-fn is_hostile(character: char) -> bool {
+/// Returns true for a character that can move, hide or turn around what is shown.
+#[must_use]
+pub fn is_hostile(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

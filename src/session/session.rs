@@ -169,6 +169,12 @@ impl Session {
 /// The letters of session ids; none is a digit, so that a bare number is always a message.
 pub const ID_LETTERS: &[u8; 16] = b"klmnopqrstuvwxyz";
 
+/// Returns true if a text is a session id: 16 of [`ID_LETTERS`].
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| ID_LETTERS.contains(&byte))
+}
+
 /// Returns a session id of 16 letters from 64 random bits.
 #[must_use]
 pub fn id_from_bits(bits: u64) -> String {

@@ -2,7 +2,7 @@
 
 use super::FORMAT;
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
-use crate::session::session::Session;
+use crate::session::session::{Session, is_id};
 use base64::Engine;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -63,6 +63,9 @@ pub fn header(line: &[u8]) -> Result<Header, DecodeError> {
     }
     let header: HeaderLine =
         serde_json::from_slice(line).map_err(|e| DecodeError::Line { line: 1, what: e.to_string() })?;
+    if !is_id(&header.session.id) {
+        return Err(DecodeError::Line { line: 1, what: "the session has no id of 16 letters from k to z".into() });
+    }
     Ok(Header { session: header.session, gaps: header.gaps })
 }
 
@@ -109,6 +112,9 @@ pub fn frame(line: &[u8], number: usize, default: Channel) -> Result<(FrameInfo,
             .map_err(|e| wrong(format!("`base64` cannot be read: {e}")))?,
         _ => return Err(wrong("a frame has exactly one of `message`, `text`, `base64`".into())),
     };
+    if read.seq > u64::from(u32::MAX) {
+        return Err(wrong(format!("frame {} has too large a number", read.seq)));
+    }
     if read.part > 0 && read.part >= read.parts {
         return Err(wrong(format!("part {} of {} parts", read.part, read.parts)));
     }

@@ -5,6 +5,7 @@ use super::liveness;
 use super::queries as sql;
 use super::reader::{Reader, Stored, range};
 use rusqlite::{Connection, params};
+use std::path::Path;
 
 /// How many frames one transaction deletes: a recorder that shares the store must not wait for long.
 const BATCH: i64 = 2000;
@@ -38,7 +39,7 @@ pub fn session(reader: &Reader, stored: &Stored) -> Result<(), StoreError> {
 /// # Errors
 /// What kept them from being finished.
 pub fn finish_interrupted(reader: &Reader) -> Result<(), StoreError> {
-    match finish_marked(reader.connection(), &|| true)? {
+    match finish_marked(reader.connection(), reader.path(), &|| true)? {
         0 => Ok(()),
         _ => empty_log(reader.connection()),
     }
@@ -46,13 +47,19 @@ pub fn finish_interrupted(reader: &Reader) -> Result<(), StoreError> {
 
 /// Deletes sessions that are marked for it, as long as `may_go_on` says so; returns how many are gone.
 ///
+/// One that is live is being imported: it is marked until all of it is there.
+///
 /// # Errors
 /// What kept them from being deleted.
-pub fn finish_marked(connection: &Connection, may_go_on: &dyn Fn() -> bool) -> Result<u64, StoreError> {
+pub fn finish_marked(connection: &Connection, store: &Path, may_go_on: &dyn Fn() -> bool) -> Result<u64, StoreError> {
     let mut statement = connection.prepare(sql::DELETING)?;
-    let numbers: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let marked: Vec<(i64, String)> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let mut gone = 0;
-    for number in numbers {
+    for (number, uid) in marked {
+        if liveness::is_live(store, &uid) {
+            continue;
+        }
         gone += u64::from(finish(connection, number, may_go_on)?);
     }
     if gone > 0 {
@@ -66,7 +73,7 @@ fn finish(connection: &Connection, number: i64, may_go_on: &dyn Fn() -> bool) ->
     // What was recorded must not be read out of the free pages.
     connection.execute_batch("PRAGMA secure_delete = ON")?;
     let (from, to) = range(number, 0..u64::MAX);
-    for statement in [sql::DELETE_FRAMES, sql::DELETE_PARTS] {
+    for statement in [sql::DELETE_FRAMES, sql::DELETE_PARTS, sql::DELETE_SOME_MESSAGES] {
         loop {
             if !may_go_on() {
                 return Ok(false);

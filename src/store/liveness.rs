@@ -58,7 +58,13 @@ impl Drop for LiveLock {
 #[must_use]
 pub fn is_live(store: &Path, uid: &str) -> bool {
     let Ok(file) = File::open(lock_folder(store).join(format!("{uid}.lock"))) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    let held = || matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    if !held() {
+        return false;
+    }
+    // A sweep holds the lock of a dead session for a moment.
+    crate::clock::sleep(std::time::Duration::from_millis(3));
+    held()
 }
 
 /// Returns the ids of the sessions that have a lock file: those that are being recorded, and some that were cut off.

@@ -154,6 +154,10 @@ fn layout(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     }
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(|e| named(e, path))?;
+    // Another recorder may have made the tables between the two looks: its mark came with them.
+    if tables > 0 && application == 0 && pragma("application_id").map_err(|e| named(e, path))? == APPLICATION_ID {
+        return pragma("user_version").map_err(|e| named(e, path));
+    }
     if application != 0 || found != 0 || tables > 0 {
         return Err(StoreError::NotAStore { path: path.into(), reason: "it is a database of another program".into() });
     }

@@ -22,8 +22,8 @@ macro_rules! message_columns {
 }
 
 pub(super) const INSERT_SESSION: &str = "INSERT INTO sessions (uid, name, named, origin, parent, transport, upstream, launch_key, \
-    started_at, redaction, tap_version, classifier, imported) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-pub(super) const UPDATE_SESSION: &str = "UPDATE sessions SET name = ?2, revisions = ?3, client = ?4, server = ?5, frames = ?6, \
+    started_at, redaction, tap_version, classifier, imported, deleting) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)";
+pub(super) const UPDATE_SESSION: &str = "UPDATE sessions SET name = CASE named WHEN 1 THEN name ELSE ?2 END, revisions = ?3, client = ?4, server = ?5, frames = ?6, \
     bytes = ?7, messages = ?8, calls = ?9, bad = ?10, lost_frames = ?11 WHERE id = ?1";
 pub(super) const END_SESSION: &str = "UPDATE sessions SET ended = ?2, end_reason = ?3, exit_status = ?4 WHERE id = ?1";
 pub(super) const INSERT_WORD: &str = "INSERT INTO words (text) VALUES (?1) ON CONFLICT (text) DO NOTHING";
@@ -50,7 +50,8 @@ pub(super) const MARK_PROBE: &str = "UPDATE sessions SET probe = 1, parent = ?2 
 pub(super) const LIST_SESSIONS: &str =
     concat!("SELECT ", session_columns!(), " FROM sessions WHERE deleting = 0 AND id < ?1 ORDER BY id DESC");
 pub(super) const SESSION_BY_ID: &str = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = ?1");
-pub(super) const SESSION_BY_UID: &str = concat!("SELECT ", session_columns!(), " FROM sessions WHERE uid = ?1");
+pub(super) const SESSION_BY_UID: &str =
+    concat!("SELECT ", session_columns!(), " FROM sessions WHERE uid = ?1 AND deleting = 0");
 pub(super) const SESSIONS_BY_PREFIX: &str = concat!(
     "SELECT ",
     session_columns!(),
@@ -89,6 +90,8 @@ pub(super) const DELETE_FRAMES: &str =
 pub(super) const DELETE_PARTS: &str =
     "DELETE FROM frame_parts WHERE id IN (SELECT id FROM frame_parts WHERE id >= ?1 AND id < ?2 LIMIT ?3)";
 pub(super) const DELETE_MESSAGES: &str = "DELETE FROM messages WHERE frame >= ?1 AND frame < ?2";
+pub(super) const DELETE_SOME_MESSAGES: &str = "DELETE FROM messages WHERE (frame, idx) IN \
+    (SELECT frame, idx FROM messages WHERE frame >= ?1 AND frame < ?2 LIMIT ?3)";
 pub(super) const DELETE_GAPS: &str = "DELETE FROM gaps WHERE id >= ?1 AND id < ?2";
 pub(super) const DELETE_EVENTS: &str = "DELETE FROM events WHERE id >= ?1 AND id < ?2";
 pub(super) const DELETE_HTTP: &str = "DELETE FROM http_requests WHERE id >= ?1 AND id < ?2";
@@ -98,10 +101,11 @@ pub(super) const RETENTION: &str = "SELECT id, uid, name, named, started_at, end
     WHERE deleting = 0 ORDER BY id DESC";
 pub(super) const OLDEST: &str =
     "SELECT started_at FROM sessions WHERE deleting = 0 AND imported = 0 ORDER BY id LIMIT 1";
-pub(super) const DELETING: &str = "SELECT id FROM sessions WHERE deleting = 1";
+pub(super) const DELETING: &str = "SELECT id, uid FROM sessions WHERE deleting = 1";
+pub(super) const FINISH_IMPORT: &str = "UPDATE sessions SET deleting = 0 WHERE id = ?1";
 
 /// Every statement by its name.
-pub const ALL: [(&str, &str); 45] = [
+pub const ALL: [(&str, &str); 47] = [
     ("insert session", INSERT_SESSION),
     ("update session", UPDATE_SESSION),
     ("end session", END_SESSION),
@@ -139,6 +143,7 @@ pub const ALL: [(&str, &str); 45] = [
     ("delete frames", DELETE_FRAMES),
     ("delete parts", DELETE_PARTS),
     ("delete messages", DELETE_MESSAGES),
+    ("delete some messages", DELETE_SOME_MESSAGES),
     ("delete gaps", DELETE_GAPS),
     ("delete events", DELETE_EVENTS),
     ("delete http", DELETE_HTTP),
@@ -147,4 +152,5 @@ pub const ALL: [(&str, &str); 45] = [
     ("retention", RETENTION),
     ("oldest", OLDEST),
     ("deleting", DELETING),
+    ("finish import", FINISH_IMPORT),
 ];

@@ -112,7 +112,7 @@ pub(super) fn at_the_end(
         return Ok(());
     }
     mark(connection, store, keep, now_ns)?;
-    delete::finish_marked(connection, &|| clock.elapsed() < AT_THE_END).map(|_| ())
+    delete::finish_marked(connection, store, &|| clock.elapsed() < AT_THE_END).map(|_| ())
 }
 
 /// Deletes what an end of a recording had no time for; returns how many sessions are gone.
@@ -122,7 +122,7 @@ pub(super) fn at_the_end(
 pub fn sweep(store: &Path) -> Result<u64, StoreError> {
     let clock = Stopwatch::start();
     let connection = open::beside(store)?;
-    let gone = delete::finish_marked(&connection, &|| clock.elapsed() < WHEN_LISTED)?;
+    let gone = delete::finish_marked(&connection, store, &|| clock.elapsed() < WHEN_LISTED)?;
     if gone > 0 {
         delete::empty_log(&connection)?;
     }

@@ -57,7 +57,7 @@ impl Writer {
         Self::enter(connection, path, session, launch_key, false)
     }
 
-    /// Opens the store and enters a session that comes from a file.
+    /// Opens the store and enters a session that comes from a file; nobody sees it before [`Self::finish_import`].
     ///
     /// # Errors
     /// Whatever keeps the store from being written.
@@ -230,6 +230,15 @@ impl Writer {
             gap.reason
         ])?;
         self.gaps += 1;
+        Ok(())
+    }
+
+    /// Shows a session that came from a file, now that all of it is there.
+    ///
+    /// # Errors
+    /// It stays hidden then, and is swept away.
+    pub fn finish_import(&mut self) -> Result<(), StoreError> {
+        self.connection.execute(sql::FINISH_IMPORT, [self.session])?;
         Ok(())
     }
 

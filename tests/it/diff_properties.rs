@@ -92,7 +92,7 @@ fn sorted(changes: &[ValueChange], swapped: bool) -> Vec<String> {
 /// Writes calls with these results as a session file, and reads it back.
 fn session(results: &[(u8, String)]) -> FileSource {
     let mut text = String::from(
-        r#"{"mcp_tap_file":1,"session":{"id":"k","origin":"record","transport":"stdio","started_at_ns":1796049060000000000,"frames":0,"bytes":0,"messages":0,"calls":0,"bad":0,"tap_version":"0"}}"#,
+        r#"{"mcp_tap_file":1,"session":{"id":"kkkkkkkkkkkkkkkk","origin":"record","transport":"stdio","started_at_ns":1796049060000000000,"frames":0,"bytes":0,"messages":0,"calls":0,"bad":0,"tap_version":"0"}}"#,
     );
     for (at, (argument, result)) in results.iter().enumerate() {
         let ask = format!(

@@ -188,3 +188,49 @@ fn a_file_is_a_source_like_any_other() {
     assert_eq!(messages[0].total_ns(), Some(50));
     assert_eq!(source.bytes(1).unwrap().unwrap(), b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }
+
+/// Returns the header with another id.
+fn header_with_id(id: &str) -> String {
+    HEADER.replace("qwvzklmnopqrstux", id)
+}
+
+#[test]
+fn what_cannot_be_an_id_or_a_number_is_refused() {
+    let env = TestEnv::new();
+    let frame =
+        |seq: &str| format!("{{\"seq\":{seq},\"at_ns\":1,\"fwd_ns\":1,\"dir\":\"to_server\",\"text\":\"x\"}}\n");
+    let cases = [
+        (format!("{}\n", header_with_id("../../x")), "no id of 16 letters"),
+        (format!("{}\n", header_with_id("27")), "no id of 16 letters"),
+        (format!("{HEADER}\n{}", frame("4294967296")), "line 2: frame 4294967296 has too large a number"),
+    ];
+    for (content, sentence) in cases {
+        let file = env.path().join("x.jsonl");
+        std::fs::write(&file, content).unwrap();
+        let refused = env.tap(&["import", file.to_str().unwrap()]);
+        assert_eq!(refused.code(), 3);
+        assert!(refused.errors().contains(sentence), "{}", refused.errors());
+    }
+    assert_eq!(env.tap(&["sessions", "--json"]).ok().json()["total"], 0);
+}
+
+#[test]
+fn nobody_sees_half_an_import() {
+    let env = TestEnv::new();
+    let _ = record_bytes(&env, b"one\n");
+    let exported = export(&env, "bytes");
+    let other = TestEnv::new();
+    let file = other.path().join("a.jsonl");
+    std::fs::write(&file, &exported).unwrap();
+    let file = file.to_str().unwrap();
+    let _ = other.tap(&["import", file]).ok();
+    let _ = other.tap(&["sessions", "delete", "bytes"]).ok();
+    // An import that was cut off: the session is entered and marked, nobody holds its lock.
+    let store = rusqlite::Connection::open(other.store()).unwrap();
+    let _ = other.tap(&["import", file]).ok();
+    assert_eq!(store.execute("UPDATE sessions SET deleting = 1", []).unwrap(), 1);
+    assert_eq!(other.tap(&["sessions", "--json"]).ok().json()["total"], 0);
+    assert_eq!(other.tap(&["inspect", "bytes"]).code(), 3);
+    let _ = other.tap(&["import", file]).ok();
+    assert_eq!(export(&other, "bytes"), exported);
+}

@@ -137,9 +137,10 @@ fn pick(
     let Some(text) = &args.grep else { return Ok(found.into_iter().map(|stored| (stored, None)).collect()) };
     let all = found.iter().map(|stored| stored.session.bytes).sum();
     let progress = Progress::bytes(ctx.ui.shows_progress(), "searching", all);
+    let needles = crate::session::needle::spellings(text);
     let mut picked = Vec::new();
     for stored in found {
-        let hits = search(&reader.source(stored.clone())?, text.as_bytes(), &progress)?;
+        let hits = search(&reader.source(stored.clone())?, &needles, &progress)?;
         if hits.frames > 0 && (args.all || picked.len() < args.limit) {
             picked.push((stored, Some(hits)));
         }
@@ -158,9 +159,11 @@ struct Hits {
     frames: u64,
 }
 
-/// Looks for a text in every frame, in the bytes as they were sent.
-fn search(source: &dyn SessionSource, text: &[u8], progress: &Progress) -> Result<Hits, CommandError> {
-    let finder = memchr::memmem::Finder::new(text);
+/// Looks for a text, in any of its spellings, in the bytes of every frame.
+fn search(source: &dyn SessionSource, needles: &[Vec<u8>], progress: &Progress) -> Result<Hits, CommandError> {
+    let finders: Vec<_> = needles.iter().map(memchr::memmem::Finder::new).collect();
+    let has = |bytes: &[u8]| finders.iter().any(|finder| finder.find(bytes).is_some());
+    let longest = needles.iter().map(Vec::len).max().unwrap_or(0);
     let mut hits = Hits::default();
     let mut last_hit = None;
     // The end of the part before: a text may be cut by the border of two parts.
@@ -171,10 +174,10 @@ fn search(source: &dyn SessionSource, text: &[u8], progress: &Progress) -> Resul
             before.clear();
         }
         let border = before.len();
-        let mut found = finder.find(bytes).is_some();
+        let mut found = has(bytes);
         if border > 0 && !found {
-            before.extend_from_slice(bytes.get(..text.len().min(bytes.len())).unwrap_or(bytes));
-            found = finder.find(&before).is_some();
+            before.extend_from_slice(bytes.get(..longest.min(bytes.len())).unwrap_or(bytes));
+            found = has(&before);
         }
         if found && last_hit != Some(info.seq) {
             last_hit = Some(info.seq);
@@ -182,8 +185,7 @@ fn search(source: &dyn SessionSource, text: &[u8], progress: &Progress) -> Resul
             hits.frames += 1;
         }
         before.clear();
-        before
-            .extend_from_slice(bytes.get(bytes.len().saturating_sub(text.len().saturating_sub(1))..).unwrap_or(bytes));
+        before.extend_from_slice(bytes.get(bytes.len().saturating_sub(longest.saturating_sub(1))..).unwrap_or(bytes));
         Ok(())
     })?;
     Ok(hits)

@@ -50,7 +50,6 @@ pub(super) fn run(ctx: &mut Context, args: &PruneArgs) -> Result<Code, CommandEr
     })?;
     let before = reader.size();
     let goes = chosen(ctx, &reader, &all, args);
-    let kept = all.len() - goes.len();
     let bytes: u64 = goes.iter().map(|stored| stored.session.bytes).sum();
     if !args.json && args.dry_run {
         for stored in &goes {
@@ -72,6 +71,8 @@ pub(super) fn run(ctx: &mut Context, args: &PruneArgs) -> Result<Code, CommandEr
             progress.add(stored.session.bytes);
         }
     }
+    let bytes: u64 = deleted.iter().map(|stored| stored.session.bytes).sum();
+    let kept = all.len() - deleted.len();
     if args.json {
         let deleted = deleted.iter().map(|s| json::SessionObject::of(&s.session, false, s.probe, s.imported)).collect();
         json::report(ctx.ui.out(), "prune", PruneReport { dry_run: args.dry_run, deleted, bytes, kept })?;

@@ -23,8 +23,8 @@ pub struct Filter {
     pub errors: bool,
     /// Exchanges that took so long at least, ns.
     pub slow_ns: Option<i64>,
-    /// Messages whose bytes contain this only.
-    pub grep: Option<Vec<u8>>,
+    /// Messages whose bytes contain one of these only.
+    pub grep: Option<Vec<Vec<u8>>>,
     /// Lines of stderr too.
     pub stderr: bool,
     /// Blank lines too.
@@ -64,6 +64,7 @@ pub struct MessageRows {
     filter: Filter,
     signs: Signs,
     width: usize,
+    seq_width: usize,
     open: HashMap<Place, Open>,
     previous: Option<Place>,
     findings: Vec<Finding>,
@@ -72,10 +73,11 @@ pub struct MessageRows {
 }
 
 impl MessageRows {
-    /// Returns a table without rows for that many columns.
+    /// Returns a table without rows for that many columns; `frames` is how many frames there are, as far as is known.
     #[must_use]
-    pub fn new(filter: Filter, signs: Signs, width: usize) -> Self {
+    pub fn new(filter: Filter, signs: Signs, width: usize, frames: u64) -> Self {
         Self {
+            seq_width: frames.saturating_sub(1).to_string().len().max(4),
             filter,
             signs,
             width,
@@ -88,10 +90,10 @@ impl MessageRows {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let fixed = 4 + 2 + 8 + 2 + 1 + 2 + 2 + 7 + 2 + 6;
+        let fixed = self.seq_width + 2 + 8 + 2 + 1 + 2 + 2 + 7 + 2 + 6;
         let text = self.width.saturating_sub(fixed).max(16);
         vec![
-            Column::right("seq").wide(4),
+            Column::right("seq").wide(self.seq_width),
             Column::right("at").wide(8),
             Column::left("").wide(1),
             Column::left("message").wide(text),
@@ -108,9 +110,12 @@ impl MessageRows {
 
     /// Returns the rows of a page of messages; `bytes` gives the exact text of a message, if it is not too long.
     pub fn page(&mut self, page: &[Message], bytes: &HashMap<u64, Vec<u8>>) -> String {
+        let mut rows = Vec::new();
+        // A recording that goes on, and places in a batch, may need more room than was known: nothing ever wraps.
+        let widest = page.iter().map(|message| message.place.to_string().len()).max().unwrap_or(0);
+        self.seq_width = self.seq_width.max(widest);
         let columns = self.columns();
         let text_width = columns.get(3).and_then(|column| column.width).unwrap_or(40);
-        let mut rows = Vec::new();
         for message in page {
             let text = text_of(message, bytes);
             if let Some(row) = self.row(message, text, text_width) {
@@ -161,7 +166,7 @@ impl MessageRows {
                 return false;
             }
         }
-        self.filter.grep.as_deref().is_none_or(|needle| contains(text, needle))
+        self.filter.grep.as_ref().is_none_or(|needles| needles.iter().any(|needle| contains(text, needle)))
     }
 
     fn row(&mut self, message: &Message, text: &[u8], width: usize) -> Option<Row> {

@@ -96,3 +96,15 @@ fn replaced_by_what_is_no_store() {
     assert!(ours[0].contains("not recording"), "what is said has to be true: {ours:?}");
     assert!(std::fs::read(env.store()).expect("there") == b"no store at all\n", "the file was overwritten");
 }
+
+#[test]
+fn replaced_by_a_copy_of_itself() {
+    play(&TestEnv::new(), |store| {
+        // As a backup that is put back: the session stands in it already.
+        let copy = beside(store, "-copy");
+        let from = rusqlite::Connection::open(store).expect("the store");
+        from.execute("VACUUM INTO ?1", [copy.to_str().expect("a path")]).expect("a copy");
+        drop(from);
+        std::fs::rename(&copy, store).expect("moved");
+    });
+}
