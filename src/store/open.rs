@@ -200,7 +200,7 @@ fn named(error: rusqlite::Error, path: &Path) -> StoreError {
 }
 
 /// Returns what the system said, without its number.
-fn sentence(error: &std::io::Error) -> String {
+pub(super) fn sentence(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),
