@@ -5,8 +5,106 @@ use crate::support::{Output, TestEnv};
 
 const DAY: i64 = 86_400_000_000_000;
 
+/// An environment whose recordings are in a store that only `--store` names.
+fn elsewhere() -> TestEnv {
+    let env = TestEnv::new();
+    import_calls(&env, "kkkkkkkkkkkkkkkk", "weather", DAY, &[("get_forecast", 40), ("get_alerts", 7)]);
+    std::fs::rename(env.store(), env.path().join("other.db")).expect("moved");
+    env
+}
+
 fn hints(output: &Output) -> Vec<String> {
     output.errors().lines().filter_map(|line| line.strip_prefix("hint: ").map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_store_named_by_the_flag_is_named_in_what_is_to_be_typed() {
+    let env = elsewhere();
+    let with = |args: &[&str]| env.tap(&[&["--store", "other.db"], args].concat());
+    let slowest = with(&["latency"]).ok().text();
+    assert!(slowest.contains("mcp-tap inspect --store ~/other.db weather 0\n"), "{slowest}");
+    let grep = with(&["sessions", "--grep", "get_alerts"]).ok().text();
+    assert!(grep.contains("mcp-tap inspect --store ~/other.db kkkk --grep get_alerts\n"), "{grep}");
+    for (args, hint) in [
+        (&["inspect", "weather", "99"][..], "its messages are 0 to 3: mcp-tap inspect --store ~/other.db weather"),
+        (&["inspect", "weather", "x"], "mcp-tap inspect --store ~/other.db weather"),
+        (&["inspect", "--raw"], "mcp-tap inspect --store ~/other.db weather 0 --raw"),
+        (&["inspect", "weather~4"], "mcp-tap inspect --store ~/other.db weather"),
+        (
+            &["inspect", "get_alerts"],
+            "it is a tool in the latest session: mcp-tap inspect --store ~/other.db --tool get_alerts",
+        ),
+        (&["sessions", "show", "zzzz"], "mcp-tap sessions --store ~/other.db  lists what is there"),
+    ] {
+        assert_eq!(hints(&with(args)), [hint], "{args:?}");
+    }
+    // And it is what a shell takes for the file.
+    std::fs::rename(env.path().join("other.db"), env.path().join("two words.db")).expect("moved");
+    let output = env.tap(&["--store", "two words.db", "inspect", "weather", "x"]);
+    let quoted = format!("mcp-tap inspect --store '{}/two words.db' weather", env.path().display());
+    assert_eq!(hints(&output), [quoted]);
+}
+
+#[test]
+fn a_command_to_type_is_never_cut() {
+    let env = TestEnv::new();
+    let name = "a-name-that-is-long-enough-to-leave-no-room-for-anything-else";
+    import_calls(&env, "kkkkkkkkkkkkkkkk", name, DAY, &[("get_forecast", 40)]);
+    let text = env.tap(&["latency"]).ok().text();
+    let expected = format!("slowest      get_forecast, 40.0 ms:\n             mcp-tap inspect {name} 0\n");
+    assert!(text.contains(&expected), "{text}");
+    let needle = "get_forecast\",\"arguments\":{},\"and a text\" that is not there";
+    assert_eq!(env.tap(&["sessions", "--grep", needle]).ok().text().lines().count(), 1);
+    let needle = r#""method":"tools/call","params":{"name":"get_forecast""#;
+    let text = env.tap(&["sessions", "--grep", needle]).ok().text();
+    let expected = format!("kkkk  1 time, first in 0:\n        mcp-tap inspect kkkk --grep '{needle}'\n");
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn a_word_is_guessed_only_where_most_of_it_was_typed() {
+    let env = TestEnv::new();
+    import_calls(&env, "kkkkkkkkkkkkkkkk", "load", DAY, &[("a", 1)]);
+    let list = "mcp-tap sessions                lists what is there";
+    assert_eq!(hints(&env.tap(&["inspect", "x"])), [list]);
+    assert_eq!(hints(&env.tap(&["inspect", "db"])), [list]);
+    assert_eq!(hints(&env.tap(&["inspect", "laod"])), [list], "half of it is wrong");
+    assert_eq!(hints(&env.tap(&["inspect", "loat"])), ["did you mean `load`?"]);
+    for args in [&["sessions", "show", "27"][..], &["export", "27"], &["diff", "27", "load"]] {
+        assert_eq!(hints(&env.tap(args)), ["a bare number is a message: mcp-tap inspect 27"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_nobody_called_is_answered_with_those_that_were() {
+    let env = TestEnv::new();
+    import_calls(&env, "kkkkkkkkkkkkkkkk", "weather", DAY, &[("get_forecast", 40), ("get_alerts", 7)]);
+    let output = env.tap(&["inspect", "--tool", "nope"]).ok();
+    assert_eq!(hints(&output), ["this session has get_forecast, get_alerts"]);
+    let text = output.text();
+    assert!(text.ends_with("\n\nnothing matches\n") && !text.contains("seq"), "{text}");
+    let output = env.tap(&["latency", "--tool", "nope"]).ok();
+    assert_eq!(hints(&output), ["this session has get_forecast, get_alerts"]);
+    assert_eq!(output.text(), "weather  kkkk, 2 Jan 00:00, nope only: nothing was answered\n");
+    // Where the tool is there and nothing else fits, no tool is wrong.
+    let output = env.tap(&["inspect", "--tool", "get_alerts", "--slow", "5s"]).ok();
+    assert!(output.text().ends_with("nothing matches\n") && output.stderr.is_empty());
+}
+
+#[test]
+fn a_filter_beside_a_message_number_is_not_passed_over() {
+    let env = TestEnv::new();
+    import_calls(&env, "kkkkkkkkkkkkkkkk", "weather", DAY, &[("get_forecast", 40)]);
+    for filter in [&["--tool", "get_forecast"][..], &["--errors"], &["--slow", "1s"], &["--grep", "x"]] {
+        let output = env.tap(&[&["inspect", "weather", "1"], filter].concat());
+        assert_eq!(output.code(), 2);
+        let error = format!("error: `{}` chooses among the messages of a session, and 1 is one of them", filter[0]);
+        assert_eq!(output.errors().lines().next(), Some(error.as_str()));
+        assert_eq!(
+            hints(&output),
+            ["mcp-tap inspect weather 1", &format!("mcp-tap inspect weather {}", filter.join(" "))]
+        );
+    }
 }
 
 #[test]
