@@ -135,6 +135,31 @@ fn what_the_system_says_is_put_into_words() {
 }
 
 #[test]
+fn all_that_is_known_of_a_recording_fits_the_width() {
+    let env = TestEnv::new();
+    let long = "n".repeat(90);
+    let path = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/sbin", "/home/ana/.cargo/bin", "/snap/bin", "/x"]
+        .join(":");
+    let deep = format!("/{}", "d".repeat(100));
+    let session = format!(
+        r#"{{"mcp_tap_file":1,"session":{{"id":"kkkkkkkkkkkkkkkk","name":"w","named":true,"origin":"record","transport":"stdio","server":{{"name":"{long}","version":"1"}},"client":{{"name":"c","version":"2"}},"started_at_ns":1,"ended_ns":9,"frames":0,"bytes":0,"messages":0,"calls":0,"bad":0,"tap_version":"0.1.0","launch":{{"argv":["x"],"path":"{path}:{deep}","variables":["HOME","PATH"]}}}}}}
+"#
+    );
+    std::fs::write(env.path().join("w.jsonl"), session).expect("written");
+    let _ = env.tap(&["import", "w.jsonl"]).ok();
+    let text = env.tap(&["sessions", "show", "w"]).ok().text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains(&format!("server     {}…\n", "n".repeat(68))), "{text}");
+    let expected = format!(
+        "path       /usr/local/bin:/usr/bin:/bin:/opt/homebrew/sbin:/home/ana/.cargo/bin:\n           /snap/bin:/x:\n           /{}\n           {}\nvariables  HOME PATH\n",
+        "d".repeat(68),
+        "d".repeat(32)
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
 fn flaws_are_told_in_words() {
     let env = TestEnv::new();
     let mut client = env.client(&["record", "--name", "odd", "--", "cat"]);
