@@ -108,6 +108,21 @@ fn a_filter_beside_a_message_number_is_not_passed_over() {
 }
 
 #[test]
+fn a_dash_is_stdout_and_stdin() {
+    let env = TestEnv::new();
+    import_calls(&env, "kkkkkkkkkkkkkkkk", "weather", DAY, &[("get_forecast", 40)]);
+    let file = env.tap(&["export", "weather", "-o", "-"]).ok();
+    assert_eq!(file.stdout, env.tap(&["export", "weather"]).ok().stdout);
+    assert!(!env.path().join("-").exists());
+    let other = TestEnv::new();
+    let output = other.tap_with_input(&["import", "-"], &file.stdout).ok();
+    assert_eq!(output.errors(), "kkkk imported from stdin\n");
+    assert_eq!(other.tap(&["export", "weather"]).ok().stdout, file.stdout);
+    let output = other.tap_with_input(&["import", "-"], b"no session\n");
+    assert_eq!(output.errors(), "error: `stdin`: this is not a session file: its first line has no `mcp_tap_file`\n");
+}
+
+#[test]
 fn what_the_system_says_is_put_into_words() {
     let env = TestEnv::new();
     import_calls(&env, "kkkkkkkkkkkkkkkk", "weather", DAY, &[("get_forecast", 40)]);
