@@ -150,6 +150,35 @@ fn what_the_system_says_is_put_into_words() {
 }
 
 #[test]
+fn words_that_others_use_are_answered() {
+    let env = TestEnv::new();
+    for (args, expected) in [
+        (&["sessions", "weather"][..], "mcp-tap sessions show weather"),
+        (&["sessions", "list", "weather"], "mcp-tap sessions show weather"),
+        (&["ls", "weather"], "mcp-tap sessions show weather"),
+        (&["--store", "x.db", "sessions", "weather"], "mcp-tap sessions --store ~/x.db show weather"),
+        (&["serve", "--port", "1"], "mcp-tap record -- SERVER…       runs a server on stdio, and records it"),
+        (&["check"], "mcp-tap diff A B                what differs between two sessions"),
+        (&["verify", "x"], "mcp-tap diff A B                what differs between two sessions"),
+        (
+            &["record", "--url", "https://weather.example/mcp"],
+            "mcp-tap record -- SERVER…       a server that is started by a command",
+        ),
+        (
+            &["record", "--url=https://weather.example/mcp"],
+            "mcp-tap record -- SERVER…       a server that is started by a command",
+        ),
+    ] {
+        let output = env.tap(args);
+        assert_eq!((output.code(), hints(&output)), (2, vec![expected.to_owned()]), "{args:?} {}", output.errors());
+    }
+    let said = env.tap(&["record", "--url", "https://weather.example/mcp"]).errors();
+    assert!(said.starts_with("mcp-tap: HTTP cannot be recorded yet, only stdio\n"), "{said}");
+    // A mistyped word is still a mistyped word.
+    assert!(hints(&env.tap(&["sessions", "prun"]))[0].contains("prune"));
+}
+
+#[test]
 fn all_that_is_known_of_a_recording_fits_the_width() {
     let env = TestEnv::new();
     let long = "n".repeat(90);
