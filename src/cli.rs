@@ -87,6 +87,12 @@ enum Command {
     SampleServer(crate::sample::SampleArgs),
     #[command(hide = true)]
     Show(Guess),
+    #[command(hide = true)]
+    Serve(Guess),
+    #[command(hide = true)]
+    Check(Guess),
+    #[command(hide = true)]
+    Verify(Guess),
 }
 
 /// Takes whatever was typed after a word that is no command of ours.
@@ -106,7 +112,7 @@ pub fn run() -> ExitCode {
     let words = mark_command(std::env::args_os().collect());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(&error, &words),
     };
     match &cli.command {
         // These own stdout, or become something else: no printer is made for them.
@@ -147,16 +153,25 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),
         Some(Command::Show(_)) => Err(CommandError::usage("no command `show`")
-            .hint("mcp-tap inspect                 the messages of a session")
-            .hint("mcp-tap sessions show           all that is known of a recording")),
+            .hint(ctx.typed_for("inspect", "the messages of a session"))
+            .hint(ctx.typed_for("sessions show", "all that is known of a recording"))),
+        Some(Command::Serve(_)) => Err(CommandError::usage("no command `serve`")
+            .hint(ctx.typed_for("record -- SERVER…", "runs a server on stdio, and records it"))),
+        Some(Command::Check(_)) => Err(no_verdict(ctx, "check")),
+        Some(Command::Verify(_)) => Err(no_verdict(ctx, "verify")),
         Some(Command::Record(_) | Command::SampleServer(_)) => Ok(Code::Done),
     }
+}
+
+fn no_verdict(ctx: &Context, word: &str) -> CommandError {
+    CommandError::usage(format!("no command `{word}`"))
+        .hint(ctx.typed_for("diff A B", "what differs between two sessions"))
 }
 
 /// Tells a shell what may come next; its command line stands after `--`.
 fn complete(shell: &str) -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
-    let answer = commands::complete::answer(shell, Cli::command(), words);
+    let answer = commands::complete::answer(shell, &Cli::command(), words);
     let mut ui = Ui::new(Color::Never, true);
     let printed = ui.print(&String::from_utf8_lossy(&answer)).and_then(|()| ui.flush());
     // A shell shows nothing and a person is not disturbed where this fails.
@@ -164,7 +179,7 @@ fn complete(shell: &str) -> ExitCode {
 }
 
 /// Prints what clap has to say, in the words of the house.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let mut ui = Ui::new(Color::Auto, false);
         let text = error.render().ansi().to_string();
@@ -189,8 +204,32 @@ fn usage(error: &clap::Error) -> ExitCode {
             said.message.push_str(&format!(" {line}"));
         }
     }
+    if let Some(command) = meant_show(error, words) {
+        said.hints = vec![command];
+    }
     Ui::new(Color::Auto, false).error(&said);
     u8::from(Code::Usage).into()
+}
+
+/// Returns what to type where a session stands behind `sessions` or `sessions list`, which take none.
+fn meant_show(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let is_list = |word: &&OsString| *word == "sessions" || *word == "ls" || *word == "list";
+    let (kind, similar) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        _ => return None,
+    };
+    let Some(ContextValue::String(word)) = error.get(kind) else { return None };
+    let at = words.iter().position(|other| other.to_str() == Some(word))?;
+    let before = words.get(at.checked_sub(1)?)?;
+    if error.get(similar).is_some() || word.starts_with('-') || !is_list(&before) {
+        return None;
+    }
+    let store = commands::complete::named_store(words);
+    let (location, _) = crate::config::location(store.as_deref());
+    let word = crate::output::sanitize::line(word);
+    Some(commands::context::typed(&location, &format!("sessions show {word}")))
 }
 
 /// Puts `--` before the server's command of `record`, where it is not there: several clients take it out.
@@ -198,7 +237,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// Everything from the command on is the server's own, to the letter; a word that begins with `-` is never taken for
 /// a command, so that a mistyped flag of ours is an error.
 fn mark_command(mut words: Vec<OsString>) -> Vec<OsString> {
-    let flag_with_value = |word: &OsStr| ["--store", "--color", "--name"].iter().any(|flag| word == *flag);
+    let flag_with_value = |word: &OsStr| ["--store", "--color", "--name", "--url"].iter().any(|flag| word == *flag);
     let mut at = 1;
     let mut in_record = false;
     while let Some(word) = words.get(at) {

@@ -72,7 +72,7 @@ pub fn user_file(home: Option<&Path>) -> Result<UserFile, ConfigError> {
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             return Ok(UserFile::default());
         }
-        Err(error) => return Err(ConfigError { path, reason: error.to_string() }),
+        Err(error) => return Err(ConfigError { path, reason: crate::error::sentence(&error) }),
     };
     // Editors on some systems put a byte order mark in front.
     toml::from_str(text.trim_start_matches('\u{feff}'))

@@ -82,7 +82,7 @@ pub fn sentence(error: &std::io::Error) -> String {
 
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
-        Self { broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe, ..Self::failed(error.to_string()) }
+        Self { broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe, ..Self::failed(sentence(&error)) }
     }
 }
 

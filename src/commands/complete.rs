@@ -29,21 +29,26 @@ static STORE: OnceLock<Option<PathBuf>> = OnceLock::new();
 ///
 /// Returns what is printed; empty where there is nothing to offer, or the shell is unknown.
 #[must_use]
-pub fn answer(shell: &str, mut command: clap::Command, words: Vec<OsString>) -> Vec<u8> {
+pub fn answer(shell: &str, command: &clap::Command, words: Vec<OsString>) -> Vec<u8> {
     let _ = STORE.set(named_store(&words));
     let mut found = Vec::new();
     let shells = clap_complete::env::Shells::builtins();
     let Some(shell) = shells.completer(shell) else { return found };
-    command.build();
+    // What is hidden is offered where nothing else fits, so it is taken out.
+    let mut visible = clap::Command::new("mcp-tap")
+        .args(command.get_arguments().cloned())
+        .subcommands(command.get_subcommands().filter(|below| !below.is_hide_set()).cloned());
+    visible.build();
     let here = std::env::current_dir().ok();
-    match shell.write_complete(&mut command, words, here.as_deref(), &mut found) {
+    match shell.write_complete(&mut visible, words, here.as_deref(), &mut found) {
         Ok(()) => found,
         Err(_) => Vec::new(),
     }
 }
 
 /// Returns the file that `--store` names.
-fn named_store(words: &[OsString]) -> Option<PathBuf> {
+#[must_use]
+pub fn named_store(words: &[OsString]) -> Option<PathBuf> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();

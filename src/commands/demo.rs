@@ -43,7 +43,7 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
     if own {
         let path = ctx.location.path.with_file_name("demo.db");
         clear(&path);
-        ctx.location = Location { path, ..ctx.location.clone() };
+        ctx.location = Location { path, named_by: NamedBy::Flag, ..ctx.location.clone() };
     }
     let store = ctx.location.path.clone();
     ctx.ui.line("A client asks a weather server for forecasts; both are played, the recording is real.\n")?;
@@ -68,10 +68,9 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
     };
     inspect::run(ctx, &found)?;
     ctx.ui.line("")?;
-    let shown = crate::store::location::shorten(&store, ctx.location.home.as_deref());
     let lines = [
-        (format!("mcp-tap inspect --store {shown} weather 19"), "one call with all that belongs to it"),
-        (format!("mcp-tap export --store {shown} weather"), "the recording as a file"),
+        (ctx.typed("inspect weather 19"), "one call with all that belongs to it"),
+        (ctx.typed("export weather"), "the recording as a file"),
     ];
     ctx.ui.line(&paint(BOLD, "Look further:"))?;
     for (command, what) in lines {

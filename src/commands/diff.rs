@@ -30,8 +30,10 @@ pub enum Surface {
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
     /// Session before: a name, an id or its beginning, `NAME~1`, or a session file
+    #[arg(add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub a: String,
     /// Session after
+    #[arg(add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub b: String,
     /// Compare timestamps, ids, tokens and cursors by value, not by shape
     #[arg(long)]
@@ -95,7 +97,8 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
         ctx.ui.print(&text)?;
         let first = report.changes.iter().find_map(|change| change.pair).and_then(|at| report.pairs.get(at));
         if let Some(place) = first.and_then(|pair| pair.a.as_ref()).map(|head| head.place) {
-            ctx.ui.next(&format!("mcp-tap inspect {} {place}", before.typed));
+            let next = ctx.typed(&format!("inspect {} {place}", before.typed));
+            ctx.ui.next(&next);
         }
     }
     Ok(if fails { Code::No } else { Code::Done })

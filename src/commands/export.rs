@@ -17,7 +17,7 @@ pub struct ExportArgs {
     /// Session: a name, an id or its beginning, `NAME~1` (default: the newest)
     #[arg(add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub session: Option<String>,
-    /// The file; without it, stdout
+    /// The file; without it, or with `-`, stdout
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -29,9 +29,10 @@ pub struct ExportArgs {
 pub fn run(ctx: &mut Context, args: &ExportArgs) -> Result<Code, CommandError> {
     let reader = ctx.reader()?;
     let found = select::find(ctx, reader.as_ref(), args.session.as_deref())?;
+    let output = args.output.as_ref().filter(|path| path.as_os_str() != "-");
     let progress =
-        Progress::bytes(ctx.ui.shows_progress() && args.output.is_some(), "exporting", found.source.session().bytes);
-    let Some(path) = &args.output else {
+        Progress::bytes(ctx.ui.shows_progress() && output.is_some(), "exporting", found.source.session().bytes);
+    let Some(path) = output else {
         let mut failed = None;
         let mut out = Watched { inner: ctx.ui.out(), failed: &mut failed };
         let done = encode::session(&*found.source, &mut out, &mut |_| {});

@@ -12,12 +12,14 @@ use crate::store::liveness::LiveLock;
 use crate::store::rows::Row;
 use crate::store::writer::Totals;
 use crate::store::{Writer, delete, reader::lane_of};
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// Read a session file into the store
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
-    /// The file that `export` wrote
+    /// The file that `export` wrote; `-` is stdin
     pub file: PathBuf,
 }
 
@@ -29,9 +31,15 @@ const BATCH: usize = 4 << 20;
 /// # Errors
 /// The file cannot be read, or another recording has its id.
 pub fn run(ctx: &mut Context, args: &ImportArgs) -> Result<Code, CommandError> {
-    let shown = args.file.display().to_string();
-    let data = std::fs::read(&args.file)
-        .map_err(|error| CommandError::failed(format!("cannot read `{shown}`: {}", crate::error::sentence(&error))))?;
+    let stdin = args.file.as_os_str() == "-";
+    let shown = if stdin { "stdin".into() } else { args.file.display().to_string() };
+    let mut data = Vec::new();
+    let read = if stdin {
+        std::io::stdin().lock().read_to_end(&mut data)
+    } else {
+        File::open(&args.file).and_then(|mut file| file.read_to_end(&mut data))
+    };
+    read.map_err(|error| CommandError::failed(format!("cannot read `{shown}`: {}", crate::error::sentence(&error))))?;
     let source = FileSource::read(data).map_err(|error| {
         let error = CommandError::from(error);
         CommandError { message: format!("`{shown}`: {}", error.message), ..error }
@@ -52,14 +60,15 @@ pub fn run(ctx: &mut Context, args: &ImportArgs) -> Result<Code, CommandError> {
             return Ok(Code::Done);
         }
         return Err(CommandError::failed(format!("a session `{short}` is in the store and differs from `{shown}`"))
-            .hint(format!("delete it first: mcp-tap sessions delete {short}"))
+            .hint(format!("delete it first: {}", ctx.typed(&format!("sessions delete {short}"))))
             .hint(format!("or read the file where it is: mcp-tap inspect {shown}")));
     }
     store(ctx, &source)?;
     let Some(reader) = ctx.reader()? else { return Err(ctx.no_sessions()) };
     let short = select::short_id(&reader, &id)?;
     ctx.ui.say(&format!("{short} imported from {shown}"));
-    ctx.ui.next(&format!("mcp-tap inspect {short}"));
+    let next = ctx.typed(&format!("inspect {short}"));
+    ctx.ui.next(&next);
     Ok(Code::Done)
 }
 

@@ -1,6 +1,6 @@
 //! `inspect`: the messages of a session, or one exchange with all that belongs to it.
 
-use super::messages::{Bytes, bytes_of, pages};
+use super::messages::{Bytes, bytes_of, gather_name, pages, say_names};
 use super::{Context, select};
 use crate::error::CommandError;
 use crate::exit_code::Code;
@@ -8,8 +8,8 @@ use crate::output::render::exchange::{self, Look};
 use crate::output::render::messages::{Filter, MessageRows, is_bad, text_of, title};
 use crate::output::render::pretty::Limit;
 use crate::output::styles::{BOLD, paint};
-use crate::output::{json, ui};
-use crate::session::message::{Message, Place};
+use crate::output::{json, sanitize, ui};
+use crate::session::message::{Kind, Message, Place};
 use crate::session::source::{SessionSource, SourceError};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -73,7 +73,15 @@ fn parse_time(text: &str) -> Result<i64, String> {
 /// # Errors
 /// There is no such session or message, or it cannot be read.
 pub fn run(ctx: &mut Context, args: &InspectArgs) -> Result<Code, CommandError> {
-    let (session, place) = target(&args.target)?;
+    let (session, place) = target(ctx, &args.target)?;
+    if let (Some(place), Some((flag, typed))) = (place, filter_typed(args)) {
+        let session = session.map(|session| format!("{session} ")).unwrap_or_default();
+        return Err(CommandError::usage(format!(
+            "`{flag}` chooses among the messages of a session, and {place} is one of them"
+        ))
+        .hint(ctx.typed(&format!("inspect {session}{place}")))
+        .hint(ctx.typed(&format!("inspect {session}{typed}"))));
+    }
     let reader = ctx.reader()?;
     let found = select::find(ctx, reader.as_ref(), session)?;
     let source = &*found.source;
@@ -81,13 +89,29 @@ pub fn run(ctx: &mut Context, args: &InspectArgs) -> Result<Code, CommandError> 
         Some(place) if args.raw => raw(ctx, source, place, &found.typed),
         Some(place) => one(ctx, args, source, place, &found.id, &found.typed),
         None if args.raw => Err(CommandError::usage("`--raw` prints one message and needs its number")
-            .hint(format!("mcp-tap inspect {} 0 --raw", found.typed))),
+            .hint(ctx.typed(&format!("inspect {} 0 --raw", found.typed)))),
         None => all(ctx, args, source, &found.id, &found.typed),
     }
 }
 
+/// Returns the first filter that was typed, by its name and as it would be typed again.
+fn filter_typed(args: &InspectArgs) -> Option<(&'static str, String)> {
+    let quoted = |text: &str| shlex::try_quote(text).map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned);
+    if let Some(tool) = &args.tool {
+        return Some(("--tool", format!("--tool {}", quoted(tool))));
+    }
+    if args.errors {
+        return Some(("--errors", "--errors".into()));
+    }
+    if let Some(ns) = args.slow {
+        let time = if ns % 1_000_000_000 == 0 { format!("{}s", ns / 1_000_000_000) } else { format!("{ns}ns") };
+        return Some(("--slow", format!("--slow {time}")));
+    }
+    args.grep.as_ref().map(|text| ("--grep", format!("--grep {}", quoted(text))))
+}
+
 /// Tells the session from the message number.
-fn target(words: &[String]) -> Result<(Option<&str>, Option<Place>), CommandError> {
+fn target<'w>(ctx: &Context, words: &'w [String]) -> Result<(Option<&'w str>, Option<Place>), CommandError> {
     match words {
         [] => Ok((None, None)),
         [one] => Ok(match parse_place(one) {
@@ -97,7 +121,7 @@ fn target(words: &[String]) -> Result<(Option<&str>, Option<Place>), CommandErro
         [session, seq, ..] => match parse_place(seq) {
             Some(place) => Ok((Some(session), Some(place))),
             None => Err(CommandError::usage(format!("`{seq}` is not a message number"))
-                .hint(format!("mcp-tap inspect {session}"))),
+                .hint(ctx.typed(&format!("inspect {session}")))),
         },
     }
 }
@@ -130,7 +154,7 @@ fn raw(ctx: &mut Context, source: &dyn SessionSource, place: Place, typed: &str)
             })
         })
         .map_err(|error| failed.take().map_or_else(|| error.into(), CommandError::from))?;
-    if any { Ok(Code::Done) } else { Err(no_message(source, place, typed)) }
+    if any { Ok(Code::Done) } else { Err(no_message(ctx, source, place, typed)) }
 }
 
 fn find_message(source: &dyn SessionSource, place: Place) -> Result<Option<Message>, CommandError> {
@@ -144,11 +168,11 @@ fn find_message(source: &dyn SessionSource, place: Place) -> Result<Option<Messa
     Ok(found)
 }
 
-fn no_message(source: &dyn SessionSource, place: Place, typed: &str) -> CommandError {
+fn no_message(ctx: &Context, source: &dyn SessionSource, place: Place, typed: &str) -> CommandError {
     let frames = source.session().frames;
     let error = CommandError::failed(format!("no message {place} in this session"));
     match frames.checked_sub(1) {
-        Some(last) => error.hint(format!("its messages are 0 to {last}: mcp-tap inspect {typed}")),
+        Some(last) => error.hint(format!("its messages are 0 to {last}: {}", ctx.typed(&format!("inspect {typed}")))),
         None => error.hint("nothing was said in it"),
     }
 }
@@ -180,7 +204,7 @@ fn one(
     let messages = around(source, place)?;
     let members = exchange::places(&messages, place);
     if members.is_empty() {
-        return Err(no_message(source, place, typed));
+        return Err(no_message(ctx, source, place, typed));
     }
     let owned: Vec<Message> = members.iter().map(|message| (*message).clone()).collect();
     let mut bytes = Bytes::new();
@@ -205,19 +229,15 @@ fn one(
         signs: ctx.ui.signs(),
         limit: if args.full { Limit::full() } else { Limit::short() },
     };
-    let name = source
-        .session()
-        .name
-        .as_deref()
-        .map(|name| format!("{}  ", crate::output::sanitize::line(name)))
-        .unwrap_or_default();
+    let name = source.session().name.as_deref().map(|name| format!("{}  ", sanitize::line(name))).unwrap_or_default();
     let title = format!("{name}{id}");
     let text = match owned.as_slice() {
-        [alone] if alone.kind != crate::session::message::Kind::Request => exchange::alone(&title, alone, &bytes, look),
+        [alone] if alone.kind != Kind::Request => exchange::alone(&title, alone, &bytes, look),
         _ => exchange::render(&title, &members, &bytes, look),
     };
     ctx.ui.print(&text)?;
-    ctx.ui.next(&format!("mcp-tap inspect {typed} {place} --raw    the exact bytes"));
+    let raw = ctx.typed(&format!("inspect {typed} {place} --raw"));
+    ctx.ui.next(&format!("{raw}    the exact bytes"));
     Ok(Code::Done)
 }
 
@@ -267,21 +287,25 @@ fn all(
     id: &str,
     typed: &str,
 ) -> Result<Code, CommandError> {
-    let mut rows = MessageRows::new(filter(args), ctx.ui.signs(), ctx.ui.width(), source.session().frames);
+    let mut rows = MessageRows::new(filter(args), ctx.ui.signs(), ctx.ui.width(), source.session().frames)
+        .more_with(ctx.typed(&format!("inspect {typed} --errors")));
     let session = source.session();
     let live = source.is_live();
     if args.json || args.jsonl {
         return for_machines(ctx, args, source, rows);
     }
-    ctx.ui
-        .line(&paint(BOLD, &crate::output::sanitize::cut(&title(session, id), ctx.ui.width(), ctx.ui.signs().cut)))?;
+    ctx.ui.line(&paint(BOLD, &sanitize::cut(&title(session, id), ctx.ui.width(), ctx.ui.signs().cut)))?;
     ctx.ui.print("\n")?;
-    let header = rows.header();
-    ctx.ui.print(&header)?;
+    // A table without rows has no header either.
+    let mut header = Some(rows.header());
+    let mut names: Vec<String> = Vec::new();
     let mut worst: Option<(i64, Place)> = None;
     let mut first_bad = None;
     pages(source, |page, bytes| {
         for message in page {
+            if args.tool.is_some() {
+                gather_name(message, &mut names);
+            }
             if first_bad.is_none() && is_bad(message) {
                 first_bad = Some(message.place);
             }
@@ -290,6 +314,9 @@ fn all(
             }
         }
         let text = rows.page(page, bytes);
+        if let Some(header) = header.take_if(|_| !text.is_empty()) {
+            ctx.ui.print(&header)?;
+        }
         ctx.ui.print(&text)?;
         ctx.ui.flush()
     })?;
@@ -302,8 +329,13 @@ fn all(
         ctx.ui.print("\n")?;
         ctx.ui.print(&below)?;
     }
+    if let Some(tool) = args.tool.as_ref().filter(|tool| rows.shown() == 0 && !names.contains(tool)) {
+        say_names(ctx, tool, &names, 1);
+        return Ok(Code::Done);
+    }
     if let Some(place) = first_bad.or(worst.map(|(_, place)| place)) {
-        ctx.ui.next(&format!("mcp-tap inspect {typed} {place}"));
+        let next = ctx.typed(&format!("inspect {typed} {place}"));
+        ctx.ui.next(&next);
     }
     Ok(Code::Done)
 }

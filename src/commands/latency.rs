@@ -1,5 +1,6 @@
 //! `latency`: how long calls took, from recordings.
 
+use super::messages::{gather_name, say_names};
 use super::since::{self, Since};
 use super::{Context, select};
 use crate::analysis::latency::{Latency, Report};
@@ -9,6 +10,7 @@ use crate::output::humanize::{counted, day, moment};
 use crate::output::json::latency::LatencyReport;
 use crate::output::render::latency;
 use crate::output::{json, sanitize};
+use crate::session::message::Place;
 use crate::session::selector::Selector;
 use crate::session::session::{Origin, Session};
 use crate::session::source::SessionSource;
@@ -51,13 +53,14 @@ pub fn run(ctx: &mut Context, args: &LatencyArgs) -> Result<Code, CommandError> 
     let reader = ctx.reader()?;
     let mut gathered = Latency::new(args.tool.clone());
     let mut looked: Vec<Looked> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for text in wanted(ctx, reader.as_ref(), args)? {
         let found = select::find(ctx, reader.as_ref(), Some(&text))?;
         let source = &*found.source;
         if looked.iter().any(|one| one.session.id == source.session().id) {
             continue;
         }
-        read(source, &mut gathered)?;
+        read(source, args.tool.is_some(), &mut gathered, &mut names)?;
         looked.push(Looked { session: source.session().clone(), id: found.id, typed: found.typed });
     }
     let report = gathered.report();
@@ -66,7 +69,11 @@ pub fn run(ctx: &mut Context, args: &LatencyArgs) -> Result<Code, CommandError> 
         json::report(ctx.ui.out(), "latency", LatencyReport::of(&report, &sessions))?;
         return Ok(Code::Done);
     }
-    show(ctx, args, &report, &looked)
+    show(ctx, args, &report, &looked)?;
+    if let (Some(tool), true) = (&args.tool, report.groups.is_empty()) {
+        say_names(ctx, tool, &names, looked.len());
+    }
+    Ok(Code::Done)
 }
 
 /// Returns what to look at, as it would be typed.
@@ -111,14 +118,22 @@ fn wanted(ctx: &Context, reader: Option<&Reader>, args: &LatencyArgs) -> Result<
     if ids.is_empty() {
         let of = if args.sessions.is_empty() { String::new() } else { format!(" of {}", args.sessions.join(", ")) };
         return Err(CommandError::failed(sanitize::line(&format!("no recording{of} since {}", moment(from))))
-            .hint("mcp-tap sessions                lists what is there"));
+            .hint(ctx.typed_for("sessions", "lists what is there")));
     }
     Ok(ids)
 }
 
-fn read(source: &dyn SessionSource, gathered: &mut Latency) -> Result<(), CommandError> {
+fn read(
+    source: &dyn SessionSource,
+    wants_names: bool,
+    gathered: &mut Latency,
+    names: &mut Vec<String>,
+) -> Result<(), CommandError> {
     let mut pass = gathered.session();
     source.messages(0..u64::MAX, &mut |message| {
+        if wants_names && matches!(message.method.as_deref(), Some("tools/call" | "prompts/get")) {
+            gather_name(&message, names);
+        }
         pass.message(message);
         ControlFlow::Continue(())
     })?;
@@ -126,12 +141,15 @@ fn read(source: &dyn SessionSource, gathered: &mut Latency) -> Result<(), Comman
     Ok(())
 }
 
-fn show(ctx: &mut Context, args: &LatencyArgs, report: &Report, looked: &[Looked]) -> Result<Code, CommandError> {
+fn show(ctx: &mut Context, args: &LatencyArgs, report: &Report, looked: &[Looked]) -> Result<(), CommandError> {
     let (width, signs) = (ctx.ui.width(), ctx.ui.signs());
     let what = what(looked, args);
-    let called = |at: usize| looked.get(at).map_or_else(String::new, |one| sanitize::line(&one.typed));
-    ctx.ui.print(&latency::text(report, &what, &called, width, signs))?;
-    Ok(Code::Done)
+    let inspect = |at: usize, place: Place| {
+        let session = looked.get(at).map_or_else(String::new, |one| sanitize::line(&one.typed));
+        ctx.typed(&format!("inspect {session} {place}"))
+    };
+    let text = latency::text(report, &what, &inspect, width, signs);
+    ctx.ui.print(&text)
 }
 
 /// Says what was looked at: one session, or so many of which names, and from when to when.

@@ -33,7 +33,7 @@ pub fn run(ctx: &mut Context, args: &ManArgs) -> Result<Code, CommandError> {
         return Ok(Code::Done);
     };
     let cannot = |path: &Path, error: std::io::Error| {
-        CommandError::failed(format!("cannot write `{}`: {error}", path.display()))
+        CommandError::failed(format!("cannot write `{}`: {}", path.display(), crate::error::sentence(&error)))
     };
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     let mut pages = Vec::new();

@@ -1,14 +1,20 @@
 //! Reads the messages of a session page by page, with the bytes they stand in.
 
+use super::Context;
 use crate::error::CommandError;
 use crate::output::render::gist::READ_LIMIT;
-use crate::session::message::Message;
+use crate::output::sanitize;
+use crate::session::message::{Kind, Message};
 use crate::session::source::{SessionSource, SourceError};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// How many messages make a page.
 const PAGE: usize = 512;
+
+/// How many names are gathered to be told to somebody who asked for another, and how many are told.
+const NAMES: usize = 500;
+const NAMES_SHOWN: usize = 12;
 
 /// The bytes of frames, by their number.
 pub type Bytes = HashMap<u64, Vec<u8>>;
@@ -72,4 +78,25 @@ pub fn bytes_of(source: &dyn SessionSource, messages: &[Message]) -> Result<Byte
         Ok(())
     })?;
     Ok(bytes)
+}
+
+/// Keeps the name that a request asks for, once.
+pub(super) fn gather_name(message: &Message, names: &mut Vec<String>) {
+    if let (Some(name), Kind::Request) = (&message.name, message.kind)
+        && names.len() < NAMES
+        && !names.contains(name)
+    {
+        names.push(name.clone());
+    }
+}
+
+/// Says which names there are, where one was asked for that is not among them.
+pub(super) fn say_names(ctx: &mut Context, asked: &str, names: &[String], sessions: usize) {
+    if names.is_empty() || names.iter().any(|name| name == asked) {
+        return;
+    }
+    let shown: Vec<String> = names.iter().take(NAMES_SHOWN).map(|name| sanitize::line(name)).collect();
+    let more = if names.len() > NAMES_SHOWN { ", and more" } else { "" };
+    let has = if sessions == 1 { "this session has" } else { "these sessions have" };
+    ctx.ui.say(&format!("hint: {has} {}{more}", shown.join(", ")));
 }

@@ -26,6 +26,9 @@ pub struct RecordArgs {
     /// Name the recording; else the server's own name is taken
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// The word of others for a server on HTTP: answered with a hint.
+    #[arg(long, hide = true, value_name = "URL")]
+    pub url: Option<String>,
     /// The server's command and its arguments
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -35,6 +38,11 @@ pub struct RecordArgs {
 #[must_use]
 pub fn run(global: &GlobalArgs, args: &RecordArgs) -> u8 {
     let ui = StatusUi::new();
+    if args.url.is_some() {
+        ui.say("HTTP cannot be recorded yet, only stdio");
+        ui.hint("mcp-tap record -- SERVER…       a server that is started by a command");
+        return 2;
+    }
     if args.command.is_empty() {
         ui.say("record needs the command of a server");
         ui.hint("mcp-tap record -- node build/index.js");
@@ -58,7 +66,7 @@ pub fn run(global: &GlobalArgs, args: &RecordArgs) -> u8 {
     greet(ui, &location, &plan, args);
     let said = Arc::new(AtomicBool::new(false));
     let recorded = stdio_proxy::record(&args.command, plan.clone(), &notify(ui, Arc::clone(&said)));
-    finish(ui, args, &plan, &recorded, said.load(Ordering::Relaxed))
+    finish(ui, args, &location, &plan, &recorded, said.load(Ordering::Relaxed))
 }
 
 fn plan(location: &Location, args: &RecordArgs) -> Plan {
@@ -141,7 +149,7 @@ fn notify(ui: StatusUi, said: Arc<AtomicBool>) -> Notify {
     })
 }
 
-fn finish(ui: StatusUi, args: &RecordArgs, plan: &Plan, recorded: &Recorded, said: bool) -> u8 {
+fn finish(ui: StatusUi, args: &RecordArgs, location: &Location, plan: &Plan, recorded: &Recorded, said: bool) -> u8 {
     if recorded.lost.lines + recorded.lost.bytes > 0 && !said {
         let loss = recorded.lost;
         ui.say(&format!(
@@ -157,7 +165,7 @@ fn finish(ui: StatusUi, args: &RecordArgs, plan: &Plan, recorded: &Recorded, sai
         Err(error) => cannot_start(ui, &args.command, error),
         Ok(status) => {
             if let Some(summary) = &recorded.summary {
-                last_words(ui, plan, recorded, summary, *status);
+                last_words(ui, location, plan, recorded, summary, *status);
             }
             match status {
                 ExitStatus::Code(code) => u8::try_from(*code).unwrap_or(1),
@@ -170,7 +178,14 @@ fn finish(ui: StatusUi, args: &RecordArgs, plan: &Plan, recorded: &Recorded, sai
     }
 }
 
-fn last_words(ui: StatusUi, plan: &Plan, recorded: &Recorded, summary: &Summary, status: ExitStatus) {
+fn last_words(
+    ui: StatusUi,
+    location: &Location,
+    plan: &Plan,
+    recorded: &Recorded,
+    summary: &Summary,
+    status: ExitStatus,
+) {
     let id = plan.session.id.get(..4).unwrap_or_default();
     let name = summary.name.as_deref().map(sanitize::line).unwrap_or_default();
     let took = time(i64::try_from(recorded.took.as_nanos()).unwrap_or(i64::MAX));
@@ -188,7 +203,7 @@ fn last_words(ui: StatusUi, plan: &Plan, recorded: &Recorded, summary: &Summary,
         String::new()
     };
     ui.tell_person(&format!("{stray}{how}"));
-    ui.tell_person(&format!("next: mcp-tap inspect {name}"));
+    ui.tell_person(&format!("next: {}", super::context::typed(location, &format!("inspect {name}"))));
 }
 
 fn cannot_start(ui: StatusUi, command: &[OsString], error: &SpawnError) -> u8 {

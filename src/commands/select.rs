@@ -65,7 +65,7 @@ pub fn stored(ctx: &Context, reader: &Reader, text: Option<&str>) -> Result<Stor
                 "`{}` is a file, and this needs a session of the store",
                 path.display()
             ))
-            .hint(format!("mcp-tap import {}", path.display())));
+            .hint(ctx.typed(&format!("import {}", path.display()))));
         }
         Selector::Named { text, back } => (text, back),
     };
@@ -76,7 +76,7 @@ pub fn stored(ctx: &Context, reader: &Reader, text: Option<&str>) -> Result<Stor
     if with_name > 0 {
         let newest = crate::output::humanize::counted(with_name, "recording");
         return Err(CommandError::failed(format!("no session `{text}~{back}`: there is only {newest} of that name"))
-            .hint(format!("mcp-tap inspect {text}")));
+            .hint(ctx.typed(&format!("inspect {text}"))));
     }
     let letters = !text.is_empty() && text.bytes().all(|byte| crate::session::session::ID_LETTERS.contains(&byte));
     if back == 0 && letters {
@@ -98,14 +98,25 @@ pub fn stored(ctx: &Context, reader: &Reader, text: Option<&str>) -> Result<Stor
 fn no_session(ctx: &Context, reader: &Reader, text: &str) -> Result<CommandError, CommandError> {
     let error = CommandError::failed(format!("no session `{}`", crate::output::sanitize::line(text)));
     let Some(latest) = reader.newest(|_| true)? else { return Ok(ctx.no_sessions()) };
-    if reader.is_name_in(&latest, text)? {
-        return Ok(error.hint(format!("it is a tool in the latest session: mcp-tap inspect --tool {text}")));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(error.hint(format!("a bare number is a message: {}", ctx.typed(&format!("inspect {text}")))));
     }
-    let near = reader.names()?.into_iter().map(|name| (distance(&name, text), name)).filter(|(far, _)| *far <= 3).min();
+    if reader.is_name_in(&latest, text)? {
+        return Ok(
+            error.hint(format!("it is a tool in the latest session: {}", ctx.typed(&format!("inspect --tool {text}"))))
+        );
+    }
+    let names = reader.names()?.into_iter();
+    let near = names.map(|name| (distance(&name, text), name)).filter(|(far, name)| is_near(*far, name, text)).min();
     if let Some((_, name)) = near {
         return Ok(error.hint(format!("did you mean `{}`?", crate::output::sanitize::line(&name))));
     }
-    Ok(error.hint("mcp-tap sessions                lists what is there"))
+    Ok(error.hint(ctx.typed_for("sessions", "lists what is there")))
+}
+
+/// Returns true if a word was probably meant: less than half of it is typed wrong.
+fn is_near(far: usize, name: &str, text: &str) -> bool {
+    far <= 3 && far * 2 < name.chars().count().max(text.chars().count())
 }
 
 /// Returns how many letters must change to get from one word to the other (Levenshtein).

@@ -128,7 +128,7 @@ fn target(ctx: &Context, reader: Option<&Reader>, text: Option<&str>) -> Result<
         Some(Selector::File(path)) => {
             let shown = sanitize::line(&path.display().to_string());
             return Err(CommandError::usage(format!("`{shown}` is a file: it does not grow"))
-                .hint(format!("mcp-tap inspect {shown}")));
+                .hint(ctx.typed(&format!("inspect {shown}"))));
         }
         Some(Selector::Named { text, back }) => (text, back),
     };
@@ -196,8 +196,9 @@ fn pause(ctx: &Context) -> Result<(), CommandError> {
 /// Prints the messages of one session until its recording has ended.
 fn follow(ctx: &mut Context, follower: &mut Follower, stored: &Stored, args: &TailArgs) -> Result<(), CommandError> {
     let filter = Filter { stderr: args.stderr, ..Filter::default() };
-    let mut rows = MessageRows::new(filter, ctx.ui.signs(), ctx.ui.width(), 0);
     let id = stored.session.id.clone();
+    let mut rows = MessageRows::new(filter, ctx.ui.signs(), ctx.ui.width(), 0)
+        .more_with(ctx.typed(&format!("inspect {id} --errors")));
     let mut session = stored.session.clone();
     let mut short = String::new();
     let mut next = 0;
@@ -239,7 +240,8 @@ fn follow(ctx: &mut Context, follower: &mut Follower, stored: &Stored, args: &Ta
     ctx.ui.flush()?;
     let why = session.end_reason.as_deref().map(|why| format!(": {}", sanitize::line(why))).unwrap_or_default();
     ctx.ui.say(&format!("\nthe recording of {short} has ended{why}"));
-    ctx.ui.next(&format!("mcp-tap inspect {short}"));
+    let next = ctx.typed(&format!("inspect {short}"));
+    ctx.ui.next(&next);
     Ok(())
 }
 

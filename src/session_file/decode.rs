@@ -61,12 +61,16 @@ pub fn header(line: &[u8]) -> Result<Header, DecodeError> {
         Some(found) if found > FORMAT => return Err(DecodeError::Newer { found }),
         Some(_) => {}
     }
-    let header: HeaderLine =
-        serde_json::from_slice(line).map_err(|e| DecodeError::Line { line: 1, what: e.to_string() })?;
+    let header: HeaderLine = serde_json::from_slice(line).map_err(|e| DecodeError::Line { line: 1, what: said(&e) })?;
     if !is_id(&header.session.id) {
         return Err(DecodeError::Line { line: 1, what: "the session has no id of 16 letters from k to z".into() });
     }
     Ok(Header { session: header.session, gaps: header.gaps })
+}
+
+/// Returns what is wrong with a line; its number is told beside it, and inside it is always 1.
+fn said(error: &serde_json::Error) -> String {
+    error.to_string().replacen(" at line 1 column ", " at column ", 1)
 }
 
 #[derive(Deserialize)]
@@ -96,7 +100,7 @@ struct FrameLine<'a> {
 /// Says what is wrong with the line; `number` is its number in the file, from 1.
 pub fn frame(line: &[u8], number: usize, default: Channel) -> Result<(FrameInfo, u32, Vec<u8>), DecodeError> {
     let wrong = |what: String| DecodeError::Line { line: number, what };
-    let read: FrameLine<'_> = serde_json::from_slice(line).map_err(|e| wrong(e.to_string()))?;
+    let read: FrameLine<'_> = serde_json::from_slice(line).map_err(|e| wrong(said(&e)))?;
     let channel = read.ch.unwrap_or(default);
     let bytes = match (read.message, read.text, read.base64) {
         (Some(message), None, None) => {

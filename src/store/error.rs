@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the store cannot be made or read.
-    #[error("cannot use the folder `{path}`: {source}")]
+    #[error("cannot use the folder `{path}`: {}", super::open::sentence(source))]
     Folder {
         /// The folder.
         path: PathBuf,

@@ -71,19 +71,25 @@ pub fn for_reading(path: &Path) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::Missing { path: path.into() });
     }
+    // Whoever closes a store last takes its log away: for a moment it cannot be opened.
+    for _ in 0..4 {
+        match as_it_is(path) {
+            Err(StoreError::Open { .. }) => crate::clock::sleep(Duration::from_millis(5)),
+            opened => return opened,
+        }
+    }
     // Reading a WAL database writes to its shared memory; where that may not be, an unchanging file is read as such.
+    // Only then: a fixed view never sees what is written later.
+    let fixed = unchanging(path)?;
+    let found = layout(&fixed, path)?;
+    checked(fixed, found, path)
+}
+
+fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(path, flags).or_else(|_| connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
     connection.busy_timeout(READER_PATIENCE)?;
-    let found = match layout(&connection, path) {
-        Ok(found) => found,
-        Err(StoreError::Open { .. } | StoreError::Sql(_)) => {
-            let fixed = unchanging(path)?;
-            let found = layout(&fixed, path)?;
-            return checked(fixed, found, path);
-        }
-        Err(error) => return Err(error),
-    };
+    let found = layout(&connection, path)?;
     checked(connection, found, path)
 }
 
@@ -204,7 +210,7 @@ fn named(error: rusqlite::Error, path: &Path) -> StoreError {
 }
 
 /// Returns what the system said, without its number.
-fn sentence(error: &std::io::Error) -> String {
+pub(super) fn sentence(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

@@ -9,6 +9,7 @@ mod diff_properties;
 mod errors;
 mod faults;
 mod generated;
+mod hints;
 mod json_properties;
 mod kill;
 mod latency;

@@ -102,8 +102,8 @@ fn a_call_that_is_given_up_later_is_told() {
     client.initialize("2025-11-25");
     let tail = env.client(&["tail"]);
     tail.expect("notifications/initialized");
-    client.line(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"get_radar","arguments":{"area":"NO-46","frames":24}}}"#);
-    tail.expect("get_radar");
+    client.line(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"sleep","arguments":{"ms":3000}}}"#);
+    tail.expect("sleep {");
     client.line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5,"reason":"enough"}}"#);
     tail.expect("cancelled");
     assert_eq!(client.end().code(), 0);

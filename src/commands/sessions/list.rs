@@ -108,7 +108,8 @@ pub fn list(ctx: &mut Context, args: &ListArgs) -> Result<Code, CommandError> {
     sweep(ctx);
     if let Some(newest) = listed.first() {
         let typed = newest.session.name.as_ref().filter(|_| newest.back == 0).unwrap_or(&newest.short_id).clone();
-        ctx.ui.next(&format!("mcp-tap inspect {}", sanitize::line(&typed)));
+        let next = ctx.typed(&format!("inspect {}", sanitize::line(&typed)));
+        ctx.ui.next(&next);
     }
     Ok(Code::Done)
 }
@@ -194,8 +195,11 @@ fn search(source: &dyn SessionSource, needles: &[Vec<u8>], progress: &Progress) 
 fn found_line(ctx: &Context, one: &Listed, hits: Hits, text: &str) -> String {
     let quoted = shlex::try_quote(text).map_or_else(|_| text.to_owned(), std::borrow::Cow::into_owned);
     let times = counted(hits.frames, "time");
-    let line = format!("{}  {times}, first in {}: mcp-tap inspect {0} --grep {quoted}", one.short_id, hits.first);
-    format!("{}\n", sanitize::cut(&sanitize::line(&line), ctx.ui.width(), ctx.ui.signs().cut))
+    let command = sanitize::line(&ctx.typed(&format!("inspect {} --grep {quoted}", one.short_id)));
+    let line = format!("{}  {times}, first in {}:", one.short_id, hits.first);
+    // What is to be typed is never cut.
+    let fits = sanitize::width(&line) + 1 + sanitize::width(&command) <= ctx.ui.width();
+    format!("{line}{}{command}\n", if fits { " " } else { "\n        " })
 }
 
 /// Deletes for a moment what the retention has marked; nobody is kept waiting for it, and nothing fails by it.

@@ -48,7 +48,9 @@ pub(super) fn run(ctx: &mut Context, args: &ShowArgs) -> Result<Code, CommandErr
         return Ok(Code::Done);
     }
     let slow = events.iter().filter(|event| event.what == "slow-write").count() as u64;
-    ctx.ui.print(&session_show::render(&listed, &gaps, slow))?;
-    ctx.ui.next(&format!("mcp-tap inspect {}", listed.short_id));
+    let text = session_show::render(&listed, &gaps, slow, ctx.ui.width(), ctx.ui.signs());
+    ctx.ui.print(&text)?;
+    let next = ctx.typed(&format!("inspect {}", listed.short_id));
+    ctx.ui.next(&next);
     Ok(Code::Done)
 }

@@ -192,6 +192,6 @@ pub fn line(message: &Message, text: &[u8]) -> String {
         Kind::Blank => "blank line".into(),
         _ if message.has_flaw("fragment") => format!("part of a message: {shown}"),
         _ if message.has_flaw("truncated") => format!("broken off after {}: {shown}", size(message.length)),
-        _ => format!("no message ({}): {shown}", message.flaws),
+        _ => format!("no message: {shown}"),
     }
 }

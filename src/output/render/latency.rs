@@ -7,6 +7,7 @@ use crate::output::sanitize;
 use crate::output::styles::{DIM, paint};
 use crate::output::table::{Column, Row, render, widest};
 use crate::output::ui::{Signs, UTF8_SIGNS};
+use crate::session::message::Place;
 
 /// The heights of a histogram's columns.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -14,11 +15,21 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// How wide the label before a line below the table is, its two blanks included.
 const LABEL: usize = 13;
 
+/// In place of a label: what is to be typed, on a line of its own and never cut.
+const COMMAND: &str = "$";
+
 /// Returns the report: a first line, the table, and what is to be known about it.
 ///
-/// `what` says what was looked at; `called` names a session by its place in the report.
+/// `what` says what was looked at; `inspect` returns what to type to see a message of a session, which is named by its
+/// place in the report.
 #[must_use]
-pub fn text(report: &Report, what: &str, called: &dyn Fn(usize) -> String, width: usize, signs: Signs) -> String {
+pub fn text(
+    report: &Report,
+    what: &str,
+    inspect: &dyn Fn(usize, Place) -> String,
+    width: usize,
+    signs: Signs,
+) -> String {
     let cut = |line: &str| sanitize::cut(line, width, signs.cut);
     let mut text = format!("{}\n", cut(&format!("{what}: {}", sum(report))));
     if !report.groups.is_empty() {
@@ -29,7 +40,8 @@ pub fn text(report: &Report, what: &str, called: &dyn Fn(usize) -> String, width
     gave_up(report, &mut below);
     taken_out(report, &mut below);
     below.push(("not counted", not_counted(&report.not_counted)));
-    if let Some(tap) = &report.tap {
+    // Where nothing was found there is nothing that the tap has no part in.
+    if let Some(tap) = report.tap.as_ref().filter(|_| !report.groups.is_empty()) {
         let part = |name: &str, ns: Option<i64>| ns.map(|ns| format!("{} {name}", time(ns)));
         let parts: Vec<String> =
             [part("p50", tap.figures.p50), part("p99", tap.figures.p99)].into_iter().flatten().collect();
@@ -37,8 +49,14 @@ pub fn text(report: &Report, what: &str, called: &dyn Fn(usize) -> String, width
     }
     if let Some(slowest) = &report.slowest {
         let at = slowest.at;
-        let inspect = format!("mcp-tap inspect {} {}", called(at.session), at.place);
-        below.push(("slowest", vec![format!("{}, {}: {inspect}", label(&slowest.key), time(slowest.ns))]));
+        let command = inspect(at.session, at.place);
+        let line = format!("{}, {}: {command}", label(&slowest.key), time(slowest.ns));
+        if LABEL + sanitize::width(&line) <= width {
+            below.push(("slowest", vec![line]));
+        } else {
+            below.push(("slowest", vec![format!("{}, {}:", label(&slowest.key), time(slowest.ns))]));
+            below.push((COMMAND, vec![command]));
+        }
     }
     let few = few(report);
     if !few.is_empty() {
@@ -240,6 +258,9 @@ fn few(report: &Report) -> Vec<String> {
 
 /// Returns a label and its items, on as many lines as they need.
 fn block(label: &str, items: &[String], width: usize, signs: Signs) -> String {
+    if label == COMMAND {
+        return format!("{}{}\n", " ".repeat(LABEL), items.join(" "));
+    }
     let mut text = String::new();
     let mut line = String::new();
     let room = width.saturating_sub(LABEL).max(20);

@@ -1,6 +1,6 @@
 //! Messages as a table, made row by row so that the first page of a long session is there at once.
 
-use super::gist;
+use super::{flaws, gist};
 use crate::output::humanize::{size, time};
 use crate::output::sanitize;
 use crate::output::styles::{BAD, DIM, WARN};
@@ -69,6 +69,7 @@ pub struct MessageRows {
     previous: Option<Place>,
     findings: Vec<Finding>,
     more_findings: usize,
+    more_with: String,
     shown: u64,
 }
 
@@ -85,8 +86,15 @@ impl MessageRows {
             previous: None,
             findings: Vec::new(),
             more_findings: 0,
+            more_with: String::new(),
             shown: 0,
         }
+    }
+
+    /// Names the command that shows the findings for which there is no room.
+    #[must_use]
+    pub fn more_with(self, command: String) -> Self {
+        Self { more_with: command, ..self }
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -230,7 +238,7 @@ impl MessageRows {
             }
             Kind::Stray if message.channel == Channel::Stdio => Some("a line from the client was not JSON".to_owned()),
             Kind::Invalid if message.has_flaw("fragment") => None,
-            Kind::Invalid => Some(format!("not a message: {}", message.flaws.replace(',', ", "))),
+            Kind::Invalid => Some(format!("not a message: {}", flaws::words(&message.flaws))),
             Kind::Result | Kind::Error if message.outcome.is_some_and(Outcome::is_bad) => {
                 Some(gist::answered(message, text, false).replacen("  ", ": ", 1))
             }
@@ -246,7 +254,7 @@ impl MessageRows {
         let unknown = (message.has_flaw("unknown-answer") && request.is_none())
             .then(|| "answers an id that nobody asked, or that was answered before".to_owned());
         let not_json = (message.kind != Kind::Stray && message.kind != Kind::Invalid && message.has_flaw("not-json"))
-            .then(|| format!("not quite JSON ({}): some clients read it, others do not", message.flaws));
+            .then(|| format!("not quite JSON ({}): some clients read it, others do not", flaws::words(&message.flaws)));
         for text in [found, odd, unknown, not_json].into_iter().flatten() {
             self.add(place.clone(), text);
         }
@@ -316,7 +324,8 @@ impl MessageRows {
             text.push_str(&format!("! {:<widest$}  {shown}\n", finding.place));
         }
         if self.more_findings > 0 {
-            text.push_str(&format!("! {} more: mcp-tap inspect --errors\n", self.more_findings));
+            let with = if self.more_with.is_empty() { String::new() } else { format!(": {}", self.more_with) };
+            text.push_str(&format!("! {} more{with}\n", self.more_findings));
         }
         if session.is_incomplete() && !live {
             text.push_str("! the recording was cut off: what is there is exact, what came after is missing\n");

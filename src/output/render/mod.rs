@@ -2,6 +2,7 @@
 
 pub mod diff;
 pub mod exchange;
+pub mod flaws;
 pub mod gist;
 pub mod latency;
 pub mod messages;
