@@ -160,15 +160,15 @@ impl Made {
     /// Looks into a text: into the JSON in it, or at its words.
     fn inside(&mut self, value: &[u8], request: Place, pointer: &str) {
         let source = |inside| Source { request, pointer: pointer.to_owned(), inside };
-        if matches!(value.first(), Some(b'{' | b'[')) {
-            if let Some(inner) = Tree::parse(value).ok().filter(|tree| tree.depth() <= DEEPEST) {
-                for (at, node) in leaves(inner.root()) {
-                    if let Some(value) = content(node) {
-                        self.note(&value, || source(Inside::Json(at)));
-                    }
+        if matches!(value.first(), Some(b'{' | b'['))
+            && let Some(inner) = Tree::parse(value).ok().filter(|tree| tree.depth() <= DEEPEST)
+        {
+            for (at, node) in leaves(inner.root()) {
+                if let Some(value) = content(node) {
+                    self.note(&value, || source(Inside::Json(at)));
                 }
-                return;
             }
+            return;
         }
         let Ok(text) = std::str::from_utf8(value) else { return };
         let mut from = 0;
@@ -279,7 +279,7 @@ fn input_key(binding: &Binding, recorded: &[u8], live: &Tree<'_>) -> Resolved {
     let Ok(then) = Tree::parse(recorded) else { return Resolved::Missing };
     let Some(then) = then.root().pointer(&binding.source.pointer) else { return Resolved::Missing };
     let Some(question) = then.get(&key) else { return Resolved::Missing };
-    let method = |node: Node<'_, '_>| node.get("method").and_then(|method| method.as_text().map(|m| m.into_owned()));
+    let method = |node: Node<'_, '_>| node.get("method").and_then(Node::as_text).map(std::borrow::Cow::into_owned);
     let same = now.members().find(|(_, node)| node.same_spelling(question));
     let place = then.members().position(|(name, _)| name == key).unwrap_or(0);
     let by_order = || now.members().nth(place).filter(|(_, node)| method(*node) == method(question));

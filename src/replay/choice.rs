@@ -2,7 +2,7 @@
 
 use super::plan::{Action, Plan};
 use super::script::Script;
-use crate::protocol::json::Tree;
+use crate::protocol::json::{Node, Tree};
 use crate::session::message::{Kind, Place};
 use std::collections::{HashMap, HashSet};
 
@@ -39,8 +39,8 @@ pub fn hints(script: &Script) -> HashMap<String, Hints> {
         let Ok(tree) = Tree::parse(script.text(message.place)) else { continue };
         let Some(tools) = tree.root().pointer("/result/tools") else { continue };
         for tool in tools.children() {
-            let Some(name) = tool.get("name").and_then(|name| name.as_text()) else { continue };
-            let hint = |key: &str| tool.pointer(&format!("/annotations/{key}")).and_then(|hint| hint.as_bool());
+            let Some(name) = tool.get("name").and_then(Node::as_text) else { continue };
+            let hint = |key: &str| tool.pointer(&format!("/annotations/{key}")).and_then(Node::as_bool);
             let reads = hint("readOnlyHint") == Some(true);
             found.insert(name.into_owned(), Hints { reads, destroys: hint("destructiveHint") == Some(true) && !reads });
         }

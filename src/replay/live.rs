@@ -74,7 +74,7 @@ impl Live {
 
     fn message(&mut self, node: Node<'_, '_>) -> Heard {
         let id = node.get("id");
-        let method = node.get("method").and_then(|method| method.as_text()).map(std::borrow::Cow::into_owned);
+        let method = node.get("method").and_then(Node::as_text).map(std::borrow::Cow::into_owned);
         match (id, method) {
             (Some(id), Some(method)) => Heard::Question {
                 id: id.raw().to_vec(),

@@ -124,8 +124,8 @@ pub fn plan(script: &Script) -> Plan {
             continue;
         }
         match message.direction {
-            Direction::ToServer => work.from_client(members),
-            Direction::ToClient => members.iter().for_each(|member| work.from_server(member, &answers)),
+            Direction::ToServer => work.client_said(members),
+            Direction::ToClient => members.iter().for_each(|member| work.server_said(member, &answers)),
         }
     }
     work.plan.at_the_end = std::mem::take(&mut work.waits);
@@ -142,7 +142,7 @@ struct Work<'s> {
 }
 
 impl Work<'_> {
-    fn from_server(&mut self, message: &Message, answers: &HashMap<Place, Place>) {
+    fn server_said(&mut self, message: &Message, answers: &HashMap<Place, Place>) {
         let text = self.script.text(message.place);
         match message.kind {
             Kind::Result | Kind::Error => {
@@ -184,7 +184,7 @@ impl Work<'_> {
         }
     }
 
-    fn from_client(&mut self, members: &[Message]) {
+    fn client_said(&mut self, members: &[Message]) {
         let Some(first) = members.first() else { return };
         let frame = self.script.frames.get(&first.place.seq).map(Vec::as_slice).unwrap_or_default();
         let question_of = |message: &Message| {
