@@ -133,14 +133,17 @@ impl Made {
                 self.keys.insert(key.into_owned(), source("/result/inputRequests"));
             }
         }
-        for (pointer, node) in leaves(tree.root()) {
-            if pointer == "/id" || pointer == "/jsonrpc" {
-                continue;
+        let all = leaves(tree.root());
+        let said = || all.iter().filter(|(pointer, _)| pointer != "/id" && pointer != "/jsonrpc");
+        for (pointer, node) in said() {
+            if let Some(value) = content(*node) {
+                self.note(&value, || source(pointer));
             }
-            let Some(value) = content(node) else { continue };
-            self.note(&value, || source(&pointer));
-            if node.kind() == Kind::String && value.len() <= WORDS_LIMIT && value.len() > 8 {
-                self.inside(&value, request, &pointer);
+        }
+        // A value that stands alone is a better source than the same in a text.
+        for (pointer, node) in said().filter(|(_, node)| node.kind() == Kind::String) {
+            if let Some(value) = content(*node).filter(|value| (9..=WORDS_LIMIT).contains(&value.len())) {
+                self.inside(&value, request, pointer);
             }
         }
     }

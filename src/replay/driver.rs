@@ -194,7 +194,9 @@ impl Driver<'_> {
                         self.report.replaced += 1;
                     }
                     Resolved::Missing => {
-                        let page = binding.why == Why::Cursor && live.is_some();
+                        // Of a list that ended earlier no later page has a cursor.
+                        let ended = self.report.skipped.iter().any(|skipped| skipped.place == source && !skipped.fails);
+                        let page = binding.why == Why::Cursor && (live.is_some() || ended);
                         let why = if page {
                             "the list has fewer pages now".to_owned()
                         } else {
@@ -230,6 +232,9 @@ impl Driver<'_> {
         if let Err(why) = self.transport.send(bytes, limit) {
             self.gone = true;
             self.report.stopped.get_or_insert(format!("the server takes nothing any more: {why}"));
+        } else if !bytes.ends_with(b"\n") {
+            // A line without an end was the client's last: the server reads it when the stream ends.
+            self.transport.close();
         }
     }
 
@@ -389,13 +394,13 @@ impl Driver<'_> {
 
     fn hear(&mut self, line: Vec<u8>) {
         let heard = self.live.hear(&line);
-        self.report.received += heard.len() as u64;
+        self.report.received += heard.iter().filter(|heard| **heard != Heard::Noise).count() as u64;
         self.last = Some((line, self.transport.now_ns()));
         for message in heard {
             match message {
                 Heard::Answer(place) => self.next_page(place),
                 Heard::Question { id, method, params } => self.question(id, &method, &params),
-                Heard::Other => {}
+                Heard::Other | Heard::Noise => {}
             }
         }
     }

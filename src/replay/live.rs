@@ -1,10 +1,17 @@
 //! What the driver knows of the server it talks to. Pure: it is told what was sent and what came.
 
 use super::plan::Wait;
+use crate::protocol::envelope::{Envelope, scan};
+use crate::protocol::interest::Slot;
 use crate::protocol::json::{Node, Tree};
+use crate::session::classify::{Classified, Classifier};
 use crate::session::correlate::IdKey;
-use crate::session::message::Place;
+use crate::session::frame::{Channel, Direction, FrameInfo};
+use crate::session::message::{Kind, Place};
 use std::collections::{HashMap, HashSet};
+
+/// The most bytes of a message that is split over lines.
+const SPLIT_LIMIT: usize = 1 << 20;
 
 /// A request that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +42,10 @@ pub enum Heard {
         /// Its parameters, as JSON text.
         params: Vec<u8>,
     },
-    /// Anything else.
+    /// Any other message.
     Other,
+    /// No message.
+    Noise,
 }
 
 /// The state of the conversation.
@@ -53,6 +62,10 @@ pub struct Live {
     /// Waits that were given up.
     pub given_up: HashSet<Wait>,
     open: HashMap<IdKey, Vec<Place>>,
+    classifier: Classifier,
+    lines: u64,
+    /// The lines so far of a message that is split over lines.
+    begun: Vec<u8>,
 }
 
 impl Live {
@@ -62,31 +75,58 @@ impl Live {
         self.sent.insert(place, sent);
     }
 
-    /// Takes a line of the server apart.
+    /// Takes a line of the server apart, as the recorder does.
     pub fn hear(&mut self, line: &[u8]) -> Vec<Heard> {
-        let Ok(tree) = Tree::parse(line) else { return Vec::new() };
-        let root = tree.root();
-        if root.kind() == crate::protocol::json::Kind::Array {
-            return root.children().map(|member| self.message(member)).collect();
+        let info = FrameInfo {
+            seq: self.lines,
+            direction: Direction::ToClient,
+            channel: Channel::Stdio,
+            started_ns: None,
+            received_ns: 0,
+            forwarded_ns: 0,
+            length: line.len() as u64,
+            parts: 0,
+            redacted: false,
+        };
+        self.lines += 1;
+        let classified = self.classifier.classify(&info, scan(line), Some(line), line.ends_with(b"\n"));
+        let mut heard = Vec::new();
+        let mut is_fragment = false;
+        for Classified { kind, envelope, first_seq, .. } in classified {
+            is_fragment |= kind == Kind::Invalid;
+            let text = if first_seq.is_some() {
+                [self.begun.as_slice(), line].concat()
+            } else {
+                let offset = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(line.len());
+                line.get(offset(envelope.start)..offset(envelope.end)).unwrap_or_default().to_vec()
+            };
+            heard.push(self.message(kind, &envelope, text));
         }
-        vec![self.message(root)]
+        if !is_fragment {
+            self.begun.clear();
+        } else if self.begun.len() < SPLIT_LIMIT {
+            self.begun.extend_from_slice(line);
+        }
+        heard
     }
 
-    fn message(&mut self, node: Node<'_, '_>) -> Heard {
-        let id = node.get("id");
-        let method = node.get("method").and_then(Node::as_text).map(std::borrow::Cow::into_owned);
-        match (id, method) {
-            (Some(id), Some(method)) => Heard::Question {
-                id: id.raw().to_vec(),
-                method,
-                params: node.get("params").map(|params| params.raw().to_vec()).unwrap_or_default(),
-            },
-            (None, Some(method)) => {
-                self.ended_tasks.extend(super::plan::ended_task(Some(&method), node.raw()));
+    fn message(&mut self, kind: Kind, envelope: &Envelope, text: Vec<u8>) -> Heard {
+        match kind {
+            Kind::Request => {
+                let tree = Tree::parse(&text).ok();
+                let params = tree.as_ref().and_then(|tree| Some(tree.root().get("params")?.raw().to_vec()));
+                Heard::Question {
+                    id: envelope.text(Slot::Id).unwrap_or("null").as_bytes().to_vec(),
+                    method: envelope.string(Slot::Method).unwrap_or_default(),
+                    params: params.unwrap_or_default(),
+                }
+            }
+            Kind::Notification => {
+                self.ended_tasks.extend(super::plan::ended_task(envelope.string(Slot::Method).as_deref(), &text));
                 Heard::Other
             }
-            (Some(id), None) => self.answer(&String::from_utf8_lossy(id.raw()), node.raw()),
-            (None, None) => Heard::Other,
+            Kind::Result | Kind::Error => self.answer(envelope.text(Slot::Id).unwrap_or("null"), &text),
+            Kind::Blank | Kind::Stray | Kind::Invalid => Heard::Noise,
         }
     }
 

@@ -45,6 +45,9 @@ pub trait ClientTransport {
     /// Why the server does not take it, as a sentence.
     fn send(&mut self, bytes: &[u8], limit: Duration) -> Result<(), String>;
 
+    /// Says that nothing more is sent.
+    fn close(&mut self);
+
     /// Waits for the next thing to come.
     fn receive(&mut self, wait: Duration) -> Received;
 
@@ -165,6 +168,12 @@ impl ClientTransport for StdioTransport {
         })
     }
 
+    fn close(&mut self) {
+        if self.stdin.take().is_some() {
+            self.tap.tell(Item::End(Lane::Stdin));
+        }
+    }
+
     fn receive(&mut self, wait: Duration) -> Received {
         let until = self.tap.clock().elapsed() + wait;
         loop {
@@ -189,8 +198,7 @@ impl ClientTransport for StdioTransport {
     }
 
     fn finish(&mut self) -> Option<ExitStatus> {
-        self.stdin = None;
-        self.tap.tell(Item::End(Lane::Stdin));
+        self.close();
         let ended = self.now_ns();
         let mut situation = Situation { client_ended_ns: Some(ended), ..Situation::default() };
         if self.interrupted {

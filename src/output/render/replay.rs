@@ -58,19 +58,9 @@ fn step_lines(plan: &Plan, step: &Step, look: Look, text: &mut String) {
         };
         let recorded = String::from_utf8_lossy(&binding.recorded);
         note(&format!("replaced: {} {recorded}", binding.at));
-        let Why { words, from, pointer } = Why {
-            words: binding.why.words(),
-            from: binding.source.request.to_string(),
-            pointer: &binding.source.pointer,
-        };
-        note(&format!("  by what the answer to {from} has at {pointer}{inside}: {words}"));
+        note(&format!("  {}", binding.why.words()));
+        note(&format!("  from the answer to {}, {}{inside}", binding.source.request, binding.source.pointer));
     }
-}
-
-struct Why<'a> {
-    words: &'a str,
-    from: String,
-    pointer: &'a str,
 }
 
 fn waits(plan: &Plan, step: &Step) -> Vec<String> {
