@@ -94,13 +94,14 @@ impl Live {
         let mut is_fragment = false;
         for Classified { kind, envelope, first_seq, .. } in classified {
             is_fragment |= kind == Kind::Invalid;
-            let text = if first_seq.is_some() {
-                [self.begun.as_slice(), line].concat()
+            if first_seq.is_some() {
+                let whole = [self.begun.as_slice(), line].concat();
+                heard.push(self.message(kind, &envelope, &whole));
             } else {
                 let offset = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(line.len());
-                line.get(offset(envelope.start)..offset(envelope.end)).unwrap_or_default().to_vec()
-            };
-            heard.push(self.message(kind, &envelope, text));
+                let text = line.get(offset(envelope.start)..offset(envelope.end)).unwrap_or_default();
+                heard.push(self.message(kind, &envelope, text));
+            }
         }
         if !is_fragment {
             self.begun.clear();
@@ -110,10 +111,10 @@ impl Live {
         heard
     }
 
-    fn message(&mut self, kind: Kind, envelope: &Envelope, text: Vec<u8>) -> Heard {
+    fn message(&mut self, kind: Kind, envelope: &Envelope, text: &[u8]) -> Heard {
         match kind {
             Kind::Request => {
-                let tree = Tree::parse(&text).ok();
+                let tree = Tree::parse(text).ok();
                 let params = tree.as_ref().and_then(|tree| Some(tree.root().get("params")?.raw().to_vec()));
                 Heard::Question {
                     id: envelope.text(Slot::Id).unwrap_or("null").as_bytes().to_vec(),
@@ -122,10 +123,10 @@ impl Live {
                 }
             }
             Kind::Notification => {
-                self.ended_tasks.extend(super::plan::ended_task(envelope.string(Slot::Method).as_deref(), &text));
+                self.ended_tasks.extend(super::plan::ended_task(envelope.string(Slot::Method).as_deref(), text));
                 Heard::Other
             }
-            Kind::Result | Kind::Error => self.answer(envelope.text(Slot::Id).unwrap_or("null"), &text),
+            Kind::Result | Kind::Error => self.answer(envelope.text(Slot::Id).unwrap_or("null"), text),
             Kind::Blank | Kind::Stray | Kind::Invalid => Heard::Noise,
         }
     }
