@@ -135,7 +135,11 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
     let session = match (session, &reader) {
         (None, Some(reader)) => {
             let newest = reader.newest(|stored| stored.session.origin == Origin::Record && !stored.imported)?;
-            newest.map(|stored| stored.session.id)
+            let none = || {
+                CommandError::failed(format!("no recording in {} to replay", ctx.location.shown()))
+                    .hint("mcp-tap record -- SERVER…       in place of the command in your client")
+            };
+            Some(newest.ok_or_else(none)?.session.id)
         }
         (session, _) => session,
     };

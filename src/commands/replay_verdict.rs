@@ -86,6 +86,7 @@ pub(super) fn compare(
 /// Takes out of the recording what was not sent, and what was asked during it.
 fn leave_out(a: &mut Recording, plan: &Plan, report: &ReplayReport) {
     let mut unsent: HashSet<Place> = report.skipped.iter().map(|skipped| skipped.place).collect();
+    unsent.extend(&report.unreached);
     let steps = plan.steps.iter().filter(|step| step.unsent.is_some());
     unsent.extend(steps.flat_map(|step| step.members.iter().map(|member| member.place)));
     let asked = plan.questions.iter().filter(|question| question.concerns.is_some_and(|call| unsent.contains(&call)));

@@ -53,6 +53,8 @@ pub struct ReplayObject<'a> {
     unanswerable: &'a [String],
     /// Exchanges that differ and cannot be judged.
     not_judged: usize,
+    /// Messages of the client that were not reached because the run ended.
+    not_reached: usize,
     /// Why the run ended before its end.
     stopped: Option<&'a str>,
 }
@@ -86,6 +88,7 @@ impl<'a> ReplayObject<'a> {
                 .collect(),
             unanswerable: &report.unanswerable,
             not_judged: report.not_judged.map_or(0, |(count, _)| count),
+            not_reached: report.unreached.len(),
             stopped: report.stopped.as_deref(),
         }
     }

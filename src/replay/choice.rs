@@ -77,7 +77,7 @@ pub fn choose(plan: &mut Plan, script: &Script, choice: &Choice) {
             }
             let hint = member.name.as_deref().and_then(|name| hints.get(name)).copied().unwrap_or_default();
             if hint.destroys && !choice.destructive {
-                return Some("it says it is destructive (--destructive)".into());
+                return Some("destructive (--destructive)".into());
             }
             (choice.read_only && !hint.reads).then(|| "not read-only".into())
         });

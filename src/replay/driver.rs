@@ -68,9 +68,10 @@ pub fn run(transport: &mut dyn ClientTransport, script: &Script, plan: &Plan, se
     };
     for step in &plan.steps {
         if driver.is_over() {
-            break;
+            driver.report.unreached.extend(step.members.iter().map(|member| member.place));
+        } else {
+            driver.step(step);
         }
-        driver.step(step);
     }
     driver.end();
     let Driver { mut report, transport, .. } = driver;
@@ -107,6 +108,7 @@ impl Driver<'_> {
         self.wait_for(&step.waits);
         self.keep_pace(step);
         if self.is_over() {
+            self.report.unreached.extend(step.members.iter().map(|member| member.place));
             return;
         }
         let first = step.members.first();

@@ -44,6 +44,8 @@ pub struct ReplayReport {
     pub replaced: u64,
     /// Why the run ended before its end.
     pub stopped: Option<String>,
+    /// The recorded messages that were not reached because it ended.
+    pub unreached: Vec<Place>,
     /// How many messages the server sent.
     pub received: u64,
     /// How many requests were sent.

@@ -272,6 +272,7 @@ fn a_server_that_dies_is_no_wait() {
     assert!(begun.elapsed().as_secs() < 20);
     assert_eq!(output.code(), 1, "{}", output.text());
     assert!(output.text().contains("STOPPED"), "{}", output.text());
+    assert!(output.text().contains("not reached: 1 message of the client, from "), "{}", output.text());
     assert!(output.text().contains("socket hang up") || output.text().contains("stderr: "), "{}", output.text());
 }
 
@@ -292,6 +293,21 @@ fn three_is_for_what_never_began() {
     assert_eq!(output.code(), 3, "{}", output.text());
     let pid = std::fs::read_to_string(env.path().join("pid")).expect("it ran").trim().parse().expect("a number");
     assert!(!is_alive(pid), "nothing is left running");
+}
+
+#[test]
+fn the_newest_recording_is_replayed_and_no_replay_of_it() {
+    let env = TestEnv::new();
+    replayed(&env, &[&session("batch")], &["--speed", "20"]).ok();
+    let output = replayed(&env, &[], &[]);
+    assert_eq!(output.code(), 3);
+    assert!(output.errors().contains("no recording in"), "{}", output.errors());
+    recorded(&env, "own", &["--speed", "20"], |client| client.initialize("2025-11-25"));
+    let id = env.session()["id"].clone();
+    for _ in 0..2 {
+        replayed(&env, &[], &["--speed", "20"]).ok();
+        assert_eq!(env.session()["parent"], id);
+    }
 }
 
 #[test]

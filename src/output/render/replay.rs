@@ -97,6 +97,10 @@ pub fn met(report: &ReplayReport, look: Look) -> String {
             line(2, &format!("stderr: {last}"));
         }
     }
+    if let Some(first) = report.unreached.first() {
+        let what = counted(report.unreached.len() as u64, "message");
+        line(0, &format!("not reached: {what} of the client, from {first} on"));
+    }
     for method in &report.unanswerable {
         line(0, &format!("no answer in the recording to the question {method}: answered with an error"));
     }
