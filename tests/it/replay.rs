@@ -357,3 +357,27 @@ fn a_question_without_an_answer_is_an_error_and_a_line() {
     let said = "no answer in the recording to the question roots/list: answered with an error";
     assert!(output.text().contains(said), "{}", output.text());
 }
+
+#[test]
+fn what_comes_after_an_unsent_write_is_not_judged() {
+    let env = TestEnv::new();
+    let text = std::fs::read_to_string(session("weather")).expect("the recording");
+    let hint = r#""title":"Search locations","readOnlyHint":true,"#;
+    assert!(text.contains(hint));
+    let path = env.path().join("destructive.jsonl");
+    std::fs::write(&path, text.replace(hint, r#""destructiveHint":true,"#)).expect("a file");
+    let path = path.display().to_string();
+    let sample = ["--noise", "--frame-bytes", "300", "--speed", "40", "--build", "1.5.0"];
+    let output = replayed(&env, &[&path, "--json"], &sample).json();
+    let not_sent = &output["replay"]["not_sent"][0];
+    assert_eq!(not_sent["what"], "tools/call search_locations", "{output}");
+    assert_eq!(not_sent["why"], "destructive (--destructive)");
+    assert_eq!(output["replay"]["not_judged"], 4);
+    assert!(hard(&output).iter().all(|line| line.starts_with("surface ")), "{:#?}", hard(&output));
+    let output = replayed(&env, &[&path, "--destructive", "--json"], &sample).json();
+    assert_eq!(
+        (&output["replay"]["not_sent"], &output["replay"]["not_judged"]),
+        (&Value::Array(Vec::new()), &Value::from(0))
+    );
+    assert!(hard(&output).contains(&"outcome outcome get_alerts ".to_owned()));
+}
