@@ -26,6 +26,7 @@ Look:
 
 Compare:
   diff         Show what differs between two sessions
+  replay       Play a recorded client against a server and show what differs
 
 Files:
   export       Write a session to a file
@@ -78,6 +79,7 @@ enum Command {
     Inspect(commands::inspect::InspectArgs),
     Latency(commands::latency::LatencyArgs),
     Diff(commands::diff::DiffArgs),
+    Replay(commands::replay::ReplayArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -149,6 +151,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Completions(args)) => commands::completions::run(ctx, args),
         Some(Command::Man(args)) => commands::man::run(ctx, args),
         Some(Command::Diff(args)) => commands::diff::run(ctx, args),
+        Some(Command::Replay(args)) => commands::replay::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),

@@ -9,6 +9,7 @@
 //! - [`store`], [`session_file`]: where recordings are kept
 //! - [`transport`]: the only room that starts processes
 //! - [`capture`]: from a transport to the store
+//! - [`replay`]: the client, once more
 //! - [`output`]: the only room that prints
 //! - [`commands`]: one file a command
 
@@ -22,6 +23,7 @@ pub mod error;
 pub mod exit_code;
 pub mod output;
 pub mod protocol;
+pub mod replay;
 pub mod sample;
 pub mod session;
 pub mod session_file;

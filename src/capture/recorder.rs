@@ -8,7 +8,7 @@ use super::tap::{Item, Lane, Loss, Tap};
 use crate::session::derive::{Derived, Facts};
 use crate::session::frame::{Channel, Direction, Gap};
 use crate::session::message::Kind;
-use crate::session::session::{ExitStatus, Session, id_from_bits};
+use crate::session::session::{ExitStatus, Origin, Session, id_from_bits};
 use crate::store::liveness::LiveLock;
 use crate::store::reader::lane_of;
 use crate::store::retention::Retention;
@@ -455,7 +455,9 @@ impl Work {
 
     /// The server's own name becomes the session's, unless a person chose one.
     fn take_name(&mut self) {
+        // What is no recording of a client keeps no name: it is reached by its id.
         if !self.plan.session.named
+            && self.plan.session.origin == Origin::Record
             && let Some(server) = &self.assembler.facts().server
         {
             let name: String =

@@ -52,7 +52,7 @@ pub struct DiffArgs {
     pub json: bool,
 }
 
-fn parse_tolerance(text: &str) -> Result<f64, String> {
+pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..1.0).contains(&value) => Ok(value),
         _ => Err("a tolerance is a number from 0 to less than 1".into()),

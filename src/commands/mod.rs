@@ -13,6 +13,8 @@ pub mod latency;
 pub mod man;
 pub mod messages;
 pub mod record;
+pub mod replay;
+mod replay_verdict;
 pub mod select;
 pub mod sessions;
 pub mod since;

@@ -25,6 +25,75 @@ impl<'a> DiffBody<'a> {
     }
 }
 
+/// The body of the report `replay`.
+#[derive(Serialize)]
+pub struct ReplayBody<'a> {
+    /// The recording.
+    pub a: SessionObject<'a>,
+    /// The session that playing it made.
+    pub b: SessionObject<'a>,
+    /// What differs.
+    pub diff: DiffObject<'a>,
+    /// True if the exit status is 1.
+    pub failed: bool,
+    /// What was met besides.
+    pub replay: ReplayObject<'a>,
+}
+
+/// What a replay met besides the differences.
+#[derive(Serialize)]
+pub struct ReplayObject<'a> {
+    /// Values that were replaced by live ones.
+    replaced: u64,
+    /// Waits that were given up.
+    timed_out: Vec<serde_json::Value>,
+    /// Messages that were not sent.
+    not_sent: Vec<serde_json::Value>,
+    /// Methods of questions that the recording has no answer to.
+    unanswerable: &'a [String],
+    /// Exchanges that differ and cannot be judged.
+    not_judged: usize,
+    /// Messages of the client that were not reached because the run ended.
+    not_reached: usize,
+    /// Why the run ended before its end.
+    stopped: Option<&'a str>,
+}
+
+impl<'a> ReplayObject<'a> {
+    /// Returns what a replay met as it stands in reports.
+    #[must_use]
+    pub fn of(report: &'a crate::replay::report::ReplayReport) -> Self {
+        let place = |place: crate::session::message::Place| serde_json::json!({"seq": place.seq, "index": place.index});
+        Self {
+            replaced: report.replaced,
+            timed_out: report
+                .timed_out
+                .iter()
+                .map(|late| {
+                    serde_json::json!({
+                        "place": place(late.place), "what": late.what, "waited_ns": late.waited_ns,
+                        "last_line": late.last.as_ref().map(|(line, _)| line),
+                        "last_line_before_ns": late.last.as_ref().map(|(_, at)| at), "stderr": late.stderr,
+                    })
+                })
+                .collect(),
+            not_sent: report
+                .skipped
+                .iter()
+                .map(|step| {
+                    serde_json::json!({
+                        "place": place(step.place), "what": step.what, "why": step.why, "fails": step.fails,
+                    })
+                })
+                .collect(),
+            unanswerable: &report.unanswerable,
+            not_judged: report.not_judged.map_or(0, |(count, _)| count),
+            not_reached: report.unreached.len(),
+            stopped: report.stopped.as_deref(),
+        }
+    }
+}
+
 /// A comparison in a report; other reports have it under `diff` too.
 #[derive(Serialize)]
 pub struct DiffObject<'a> {

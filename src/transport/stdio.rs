@@ -55,7 +55,25 @@ impl SpawnError {
 /// # Errors
 /// Why it could not be started.
 pub fn spawn(argv: &[OsString], own_group: bool) -> Result<Server, SpawnError> {
+    spawn_in(argv, own_group, &Surroundings::default())
+}
+
+/// Where a server runs, as far as that is not where we do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The working directory.
+    pub cwd: Option<PathBuf>,
+    /// Variables that are set besides ours.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+/// Starts a server somewhere; see [`spawn`].
+///
+/// # Errors
+/// Why it could not be started.
+pub fn spawn_in(argv: &[OsString], own_group: bool, surroundings: &Surroundings) -> Result<Server, SpawnError> {
     let mut command = command(argv)?;
+    surround(&mut command, surroundings)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if own_group {
         command.process_group(0);
@@ -79,6 +97,43 @@ pub fn become_server(argv: &[OsString]) -> SpawnError {
     match command(argv) {
         Ok(mut command) => spawn_error(&command.exec()),
         Err(error) => error,
+    }
+}
+
+fn surround(command: &mut Command, surroundings: &Surroundings) -> Result<(), SpawnError> {
+    if let Some(cwd) = &surroundings.cwd {
+        // Said here: the system would blame the program.
+        if !cwd.is_dir() {
+            return Err(SpawnError::Other(format!("no such folder: {}", cwd.display())));
+        }
+        command.current_dir(cwd);
+    }
+    command.envs(surroundings.variables.iter().map(|(name, value)| (name, value)));
+    Ok(())
+}
+
+/// Runs a line of the shell to its end; its stdout is thrown away, its stderr is ours.
+///
+/// # Errors
+/// How it failed, or that it did not end in time.
+pub fn run_line(line: &str, surroundings: &Surroundings, limit: std::time::Duration) -> Result<(), SpawnError> {
+    let mut command = command(&["/bin/sh".into(), "-c".into(), line.into()])?;
+    surround(&mut command, surroundings)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    die_with_parent(&mut command);
+    let mut child = command.spawn().map_err(|error| spawn_error(&error))?;
+    let watch = crate::clock::Stopwatch::start();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(SpawnError::Other(status.to_string())),
+            Ok(None) if watch.elapsed() < limit => crate::clock::sleep(std::time::Duration::from_millis(5)),
+            Ok(None) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(SpawnError::Other(format!("it did not end within {} s", limit.as_secs())));
+            }
+            Err(error) => return Err(spawn_error(&error)),
+        }
     }
 }
 

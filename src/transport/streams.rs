@@ -38,6 +38,37 @@ pub fn write_all(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// Makes a descriptor of our own, shared with nobody, return at once where it would wait.
+pub fn do_not_block(descriptor: BorrowedFd<'_>) {
+    if let Ok(flags) = rustix::fs::fcntl_getfl(descriptor) {
+        let _ = rustix::fs::fcntl_setfl(descriptor, flags | rustix::fs::OFlags::NONBLOCK);
+    }
+}
+
+/// Writes everything, unless it takes longer than `limit`; see [`do_not_block`].
+///
+/// # Errors
+/// What the system said, or `TIMEDOUT`.
+pub fn write_all_within(to: BorrowedFd<'_>, mut bytes: &[u8], limit: std::time::Duration) -> Result<(), Errno> {
+    let watch = crate::clock::Stopwatch::start();
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(0) => return Err(Errno::PIPE),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                if watch.elapsed() >= limit {
+                    return Err(Errno::TIMEDOUT);
+                }
+                let pause = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+                let _ = poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], Some(&pause));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 fn wait(on: BorrowedFd<'_>, what: PollFlags) {
     let _ = poll(&mut [PollFd::from_borrowed_fd(on, what)], None);
 }

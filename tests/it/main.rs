@@ -18,6 +18,8 @@ mod prune;
 mod queries;
 mod readme;
 mod record;
+mod replay;
+mod replay_properties;
 mod rmcp;
 mod session_file;
 mod stream_properties;

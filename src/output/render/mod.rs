@@ -7,5 +7,6 @@ pub mod gist;
 pub mod latency;
 pub mod messages;
 pub mod pretty;
+pub mod replay;
 pub mod session_list;
 pub mod session_show;
