@@ -2,8 +2,10 @@
 
 use super::Context;
 use super::inspect::{self, InspectArgs};
+use super::latency::{self, LatencyArgs};
+use super::replay::{self, ReplayArgs};
 use super::sessions::{ListArgs, list};
-use crate::error::CommandError;
+use crate::error::{CommandError, sentence};
 use crate::exit_code::Code;
 use crate::output::styles::{BOLD, DIM, paint};
 use crate::session::session::ExitStatus;
@@ -68,6 +70,9 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
     };
     inspect::run(ctx, &found)?;
     ctx.ui.line("")?;
+    if !args.modern && args.build == "1.4.0" {
+        compare(ctx, args)?;
+    }
     let lines = [
         (ctx.typed("inspect weather 19"), "one call with all that belongs to it"),
         (ctx.typed("export weather"), "the recording as a file"),
@@ -84,6 +89,32 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
     ctx.ui.line("then use the client, and:")?;
     ctx.ui.line("  mcp-tap inspect")?;
     Ok(Code::Done)
+}
+
+/// The second half of the story: the same client against the next build, and how long the calls took.
+fn compare(ctx: &mut Context, args: &DemoArgs) -> Result<(), CommandError> {
+    ctx.ui.line("The next build of that server changed a few answers. The recorded client is played against it:\n")?;
+    ctx.ui.line(&typed("mcp-tap replay weather -- mcp-tap sample-server --build 1.5.0"))?;
+    ctx.ui.flush()?;
+    let tap = std::env::current_exe().map_err(|error| CommandError::failed(sentence(&error)))?;
+    let (speed, bytes) = (args.speed.to_string(), args.frame_bytes.to_string());
+    let words: Vec<OsString> = ["replay", "weather", "--"].iter().map(OsString::from).collect();
+    let server = ["sample-server", "--build", "1.5.0", "--frame-bytes", &bytes, "--speed", &speed].map(OsString::from);
+    let replay: ReplayArgs = arguments(words.into_iter().chain([tap.into()]).chain(server))?;
+    // It says no, as it should: the builds differ.
+    replay::run(ctx, &replay)?;
+    ctx.ui.line("")?;
+    ctx.ui.line(&typed("mcp-tap latency weather"))?;
+    let latency: LatencyArgs = arguments(["latency", "weather"].map(OsString::from).into_iter())?;
+    latency::run(ctx, &latency)?;
+    ctx.ui.line("")
+}
+
+/// Reads the arguments of a command as if they had been typed.
+fn arguments<A: clap::Args>(words: impl Iterator<Item = OsString>) -> Result<A, CommandError> {
+    let failed = |error: clap::Error| CommandError::failed(error.to_string());
+    let matches = A::augment_args(clap::Command::new("mcp-tap")).try_get_matches_from(words).map_err(failed)?;
+    A::from_arg_matches(&matches).map_err(failed)
 }
 
 fn typed(command: &str) -> String {

@@ -3,6 +3,7 @@
 //! `MCP_TAP_BLESS=1` writes the real output into the page.
 
 use crate::support::{Output, TestEnv};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -49,6 +50,14 @@ fn every_command_of_the_readme_does_what_it_says() {
     let page = std::fs::read_to_string(root().join("README.md")).unwrap();
     let gate = std::fs::read_to_string(root().join(".ci/run")).unwrap();
     let env = TestEnv::new();
+    // The page's own server, `node build/index.js`, is played by the one that was recorded.
+    let bin = env.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let sample =
+        format!("#!/bin/sh\nexec {} sample-server --noise --frame-bytes 300 --speed 20\n", crate::support::TAP);
+    std::fs::write(bin.join("node"), sample).unwrap();
+    std::fs::set_permissions(bin.join("node"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let env = env.with("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
     std::fs::create_dir(env.path().join("sessions")).unwrap();
     for entry in std::fs::read_dir(root().join("sessions")).unwrap() {
         let path = entry.unwrap().path();
