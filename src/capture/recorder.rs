@@ -4,6 +4,7 @@
 //! nothing can be recorded any more the copies are dropped and counted, and one sentence says so.
 
 use super::assemble::Assembler;
+use super::checkpoints::Checkpoints;
 use super::tap::{Item, Lane, Loss, Tap};
 use crate::session::derive::{Derived, Facts};
 use crate::session::frame::{Channel, Direction, Gap};
@@ -14,10 +15,10 @@ use crate::store::reader::lane_of;
 use crate::store::retention::Retention;
 use crate::store::rows::Row;
 use crate::store::watch::Watch;
-use crate::store::writer::{Checkpointer, Totals};
+use crate::store::writer::Totals;
 use crate::store::{StoreError, Writer};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -189,7 +190,7 @@ impl Work {
     fn run(mut self, report: &Sender<Summary>) {
         let Some(mut open) = self.open() else { return };
         let mut window = WINDOW;
-        let mut contended = crate::capture::recorder::contention();
+        let mut contended = contention();
         while let Some(items) = self.tap.take(window, ENOUGH, IDLE) {
             if !self.record(&mut open, items) {
                 return;
@@ -548,7 +549,7 @@ fn lane_of_gap(gap: &Gap) -> usize {
 static CONTENTION: AtomicU64 = AtomicU64::new(0);
 
 /// Returns how often another process held the store.
-pub(super) fn contention() -> u64 {
+fn contention() -> u64 {
     CONTENTION.load(Ordering::Relaxed)
 }
 
@@ -559,75 +560,4 @@ pub fn wait_for_lock(tries: i32) -> bool {
     // 1 ms and a jitter, so that several recorders do not wake together.
     crate::clock::sleep(Duration::from_micros(700 + fastrand::u64(0..600)));
     tries < 100
-}
-
-/// Moves the log into the store on a thread and a connection of its own, so that no commit waits for an fsync.
-struct Checkpoints {
-    shared: Arc<CheckpointState>,
-}
-
-#[derive(Default)]
-struct CheckpointState {
-    written: AtomicU64,
-    stop: AtomicBool,
-}
-
-impl Checkpoints {
-    fn start(store: PathBuf) -> Self {
-        let shared = Arc::new(CheckpointState::default());
-        let state = Arc::clone(&shared);
-        // Without this thread the log only grows until the next session.
-        let _ = std::thread::Builder::new()
-            .name("checkpoints".into())
-            .stack_size(512 << 10)
-            .spawn(move || run_checkpoints(&store, &state));
-        Self { shared }
-    }
-
-    fn wrote(&self, bytes: u64) {
-        self.shared.written.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn stop(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Checkpoints {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-fn run_checkpoints(store: &std::path::Path, state: &CheckpointState) {
-    const EVERY: Duration = Duration::from_millis(100);
-    let mut connection = None;
-    let mut done = 0;
-    let mut quiet = 0;
-    while !state.stop.load(Ordering::Relaxed) {
-        crate::clock::sleep(EVERY);
-        let written = state.written.load(Ordering::Relaxed);
-        if state.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        if written == done {
-            quiet += 1;
-            // Idle for a second after something was written: the log is cut to nothing.
-            if quiet == 10
-                && done > 0
-                && let Some(open) = &connection
-            {
-                let _ = Checkpointer::truncate(open);
-            }
-            continue;
-        }
-        quiet = 0;
-        done = written;
-        if connection.is_none() {
-            connection = Checkpointer::open(store).ok();
-        }
-        if let Some(open) = &connection {
-            let _ = open.passive();
-        }
-    }
 }

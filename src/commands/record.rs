@@ -75,36 +75,13 @@ fn plan(location: &Location, args: &RecordArgs) -> Plan {
         .and_then(|text| text.parse().ok())
         .unwrap_or_else(|| fastrand::u64(..));
     let name = args.name.clone().unwrap_or_else(|| name_of_command(&launch.argv));
+    let key = launch::key(&launch);
     let session = Session {
-        id: id_from_bits(bits),
         name: Some(name),
         named: args.name.is_some(),
-        origin: Origin::Record,
-        parent: None,
-        transport: "stdio".into(),
-        revisions: Vec::new(),
-        client: None,
-        server: None,
-        started_at_ns: crate::clock::wall_ns(),
-        ended_ns: None,
-        end_reason: None,
-        exit_status: None,
-        frames: 0,
-        bytes: 0,
-        messages: 0,
-        calls: 0,
-        bad: 0,
-        lost_frames: 0,
-        redaction: if masked { vec!["argv".into()] } else { Vec::new() },
-        tap_version: env!("CARGO_PKG_VERSION").into(),
-        launch: launch.clone(),
+        ..Session::begin(id_from_bits(bits), Origin::Record, launch, masked, crate::clock::wall_ns())
     };
-    Plan {
-        store: location.path.clone(),
-        launch_key: launch::key(&launch),
-        retention: crate::config::retention(),
-        session,
-    }
+    Plan { store: location.path.clone(), launch_key: key, retention: crate::config::retention(), session }
 }
 
 /// Tells a person at a terminal what is going on; a client sees nothing.

@@ -339,28 +339,8 @@ fn recording(ctx: &Context, args: &ReplayArgs, played: &Session) -> Recording {
         .and_then(|text| text.parse().ok())
         .unwrap_or_else(|| fastrand::u64(..));
     let session = Session {
-        id: id_from_bits(bits),
-        name: None,
-        named: false,
-        origin: Origin::Replay,
         parent: Some(played.id.clone()),
-        transport: "stdio".into(),
-        revisions: Vec::new(),
-        client: None,
-        server: None,
-        started_at_ns: crate::clock::wall_ns(),
-        ended_ns: None,
-        end_reason: None,
-        exit_status: None,
-        frames: 0,
-        bytes: 0,
-        messages: 0,
-        calls: 0,
-        bad: 0,
-        lost_frames: 0,
-        redaction: if masked { vec!["argv".into()] } else { Vec::new() },
-        tap_version: env!("CARGO_PKG_VERSION").into(),
-        launch,
+        ..Session::begin(id_from_bits(bits), Origin::Replay, launch, masked, crate::clock::wall_ns())
     };
     Recording { store: ctx.location.path.clone(), launch_key: None, retention: ctx.retention(), session }
 }

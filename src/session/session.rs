@@ -153,6 +153,35 @@ pub struct Session {
 }
 
 impl Session {
+    /// Returns a session on stdio that begins now and of which nothing is known yet.
+    #[must_use]
+    pub fn begin(id: String, origin: Origin, launch: Launch, masked: bool, started_at_ns: i64) -> Self {
+        Self {
+            id,
+            name: None,
+            named: false,
+            origin,
+            parent: None,
+            transport: "stdio".into(),
+            launch,
+            revisions: Vec::new(),
+            client: None,
+            server: None,
+            started_at_ns,
+            ended_ns: None,
+            end_reason: None,
+            exit_status: None,
+            frames: 0,
+            bytes: 0,
+            messages: 0,
+            calls: 0,
+            bad: 0,
+            lost_frames: 0,
+            redaction: if masked { vec!["argv".into()] } else { Vec::new() },
+            tap_version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
     /// Returns true if the recording was cut off, or is still going on.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
