@@ -74,12 +74,22 @@ start client-2.4.0 tree $mcp/client@2.4.0 zod@4.4.3
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 [ $failed = 0 ] || die 3 "some peers could not be installed; what is there is kept, so run it again"
 
-{
-  status=0
-  python3 "$here/pairs.py" "$1" "$dir" || status=1
-  python3 "$here/replay.py" "$1" "$dir" || status=1
-  exit $status
-} | awk '
-  /^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3; next }
-  { print; fflush() }
-  END { print passed + 0 " passed, " failed + 0 " failed" }'
+status=0
+passed=0
+failed=0
+for part in pairs replay; do
+  last=
+  while IFS= read -r line; do
+    [ -z "$last" ] || printf '%s\n' "$last"
+    last=$line
+  done < <(python3 "$here/$part.py" "$1" "$dir" || true)
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+  else
+    echo "run.sh: $part.py broke off" >&2
+    status=1
+  fi
+done
+echo "$passed passed, $failed failed"
+[ $status = 0 ] && [ $failed = 0 ]
