@@ -22,6 +22,8 @@ pub enum Mask {
     TaskId,
     /// A trace context.
     Trace,
+    /// Where in memory an object lies.
+    Address,
 }
 
 impl Mask {
@@ -35,6 +37,7 @@ impl Mask {
             Self::Cursor => "cursor",
             Self::TaskId => "task id",
             Self::Trace => "trace context",
+            Self::Address => "address",
         }
     }
 }
@@ -153,7 +156,20 @@ fn at_word(text: &str, start: usize, end: usize, era: Option<Era>) -> Option<(us
             return Some((end, shape));
         }
     }
+    if is_address(bytes, start, end) {
+        return Some((end, Shape { mask: Mask::Address, form: 0 }));
+    }
     token(word).map(|shape| (end, shape))
+}
+
+/// Tells whether a word is the address in what Python writes for an object, `<thing object at 0x7f2ad4c3b1d0>`.
+///
+/// Any other hexadecimal number is data.
+fn is_address(bytes: &[u8], start: usize, end: usize) -> bool {
+    let digits = bytes.get(start..end).and_then(|word| word.strip_prefix(b"0x"));
+    digits.is_some_and(|digits| (6..=16).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit))
+        && bytes.get(..start).is_some_and(|before| before.ends_with(b" at "))
+        && bytes.get(end) == Some(&b'>')
 }
 
 /// Reads `8-4-4-4-12` hexadecimal digits (RFC 9562).
@@ -215,6 +231,7 @@ mod tests {
             ("Bearer aB3dE5fG7hI9jK1lM3nO", vec![("aB3dE5fG7hI9jK1lM3nO", Mask::Token)]),
             ("Date:   Mon Nov 30 18:49:30 2026 +0000\n", vec![("Mon Nov 30 18:49:30 2026 +0000", Mask::Timestamp)]),
             ("created at 6:49:30 PM", vec![("6:49:30 PM", Mask::Timestamp)]),
+            ("<tz object at 0x7fddcdcd2f90>", vec![("0x7fddcdcd2f90", Mask::Address)]),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
@@ -235,6 +252,9 @@ mod tests {
             "550e8400-e29b-41d4-a716-4466554400001",
             "-1796049060",
             "x1796049060",
+            "written at 0x7fddcdcd2f90",
+            "<0x7fddcdcd2f90>",
+            "<block at 0xff>",
         ] {
             assert_eq!(found(text), [], "{text}");
         }

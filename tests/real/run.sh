@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte.
+# run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte; then replays what was
+# recorded against the same server, where nothing may differ, and against a newer one, where the changes must show.
 #
 # The peers come from npm and PyPI, in pinned versions, into DIR (default: $MCP_TAP_REAL, else target/real of this
 # project); what is there already is left alone. One line for each pair, at the end `N passed, N failed`.
 # Status: 0 all passed, 1 some failed, 2 usage, 3 the peers could not be installed.
-# Needs node >= 20, npm and python3 >= 3.10.
+# Needs node >= 20, npm, git and python3 >= 3.10.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "run.sh: $2" >&2; exit "$1"; }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 [ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
 dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
-for program in node npm python3; do
+for program in node npm git python3; do
   command -v "$program" >/dev/null || die 3 "$program is not installed"
 done
 [ "$(node -p 'parseInt(process.versions.node)')" -ge 20 ] || die 3 "node $(node --version) is too old: 20 is needed"
@@ -59,14 +60,36 @@ start() {
   part "$@" & jobs+=($!)
 }
 start python venv mcp==2.3.0 pydantic==2.14.4 mcp-server-time==2026.10.19
+# Only with these do the servers of 2025 behave as they did then.
+start python-2025 venv mcp==1.12.4 pydantic==2.11.7 mcp-server-time==2025.8.4 mcp-server-git==2025.7.1
+start python-git venv mcp==2.3.0 pydantic==2.14.4 mcp-server-git==2026.10.19
 start everything-2026.8.31 tree $mcp/server-everything@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
 start everything-2025.8.4 tree $mcp/server-everything@2025.8.4 $mcp/sdk@1.17.5 zod@3.25.76
 start everything-0.6.2 tree $mcp/server-everything@0.6.2 $mcp/sdk@1.0.1 zod@3.25.76
 start filesystem-2026.8.31 tree $mcp/server-filesystem@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
 start filesystem-2025.8.21 tree $mcp/server-filesystem@2025.8.21 $mcp/sdk@1.17.5 zod@3.25.76
+start memory-2026.8.31 tree $mcp/server-memory@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
 start sdk-1.32.2 tree $mcp/sdk@1.32.2 zod@4.4.3
 start client-2.4.0 tree $mcp/client@2.4.0 zod@4.4.3
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 [ $failed = 0 ] || die 3 "some peers could not be installed; what is there is kept, so run it again"
 
-exec python3 "$here/pairs.py" "$1" "$dir"
+status=0
+passed=0
+failed=0
+for part in pairs replay; do
+  last=
+  while IFS= read -r line; do
+    [ -z "$last" ] || printf '%s\n' "$last"
+    last=$line
+  done < <(python3 "$here/$part.py" "$1" "$dir" || true)
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+  else
+    echo "run.sh: $part.py broke off" >&2
+    status=1
+  fi
+done
+echo "$passed passed, $failed failed"
+[ $status = 0 ] && [ $failed = 0 ]
