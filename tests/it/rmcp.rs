@@ -344,6 +344,11 @@ async fn client_and_server(revision: &str) {
     check_links(&messages);
     check_progress(&messages, "walk", 4);
     check_session(&env, revision, ["desk", "7.1.0"], [expected.len(), 5, 3]);
+
+    // Played against the same server, the recorded client hears the same.
+    let replay = [&["replay", "desk", "--destructive", "--json", "--"], words.as_slice()].concat();
+    let replayed = env.tap(&replay).ok().json();
+    assert_eq!(replayed["diff"]["equal"], true, "{replayed}");
 }
 
 #[tokio::test]
