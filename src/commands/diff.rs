@@ -6,6 +6,7 @@ use crate::analysis::exchanges::collect;
 use crate::analysis::report::{FailOn, Options};
 use crate::error::CommandError;
 use crate::exit_code::Code;
+use crate::output::progress::Progress;
 use crate::output::render::diff::{Look, Named, render};
 use crate::output::{json, json_diff};
 use crate::session::selector::Selector;
@@ -69,7 +70,12 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
     let reader = if is_file(&args.a) && is_file(&args.b) { None } else { ctx.reader()? };
     let before = select::find(ctx, reader.as_ref(), Some(&args.a))?;
     let after = select::find(ctx, reader.as_ref(), Some(&args.b))?;
-    let (a, b) = (collect(&*before.source)?, collect(&*after.source)?);
+    let sizes = [before.source.session().bytes, after.source.session().bytes];
+    let progress = Progress::bytes(ctx.ui.shows_progress(), "comparing", sizes.iter().sum());
+    let a = collect(&*before.source)?;
+    progress.add(sizes[0]);
+    let b = collect(&*after.source)?;
+    progress.add(sizes[1]);
     let options = Options {
         strict: args.strict,
         float_tolerance: args.float_tolerance,
@@ -81,6 +87,7 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
         },
     };
     let report = diff(&a, &b, options);
+    drop(progress);
     let fails = report.fails(options.fail_on);
     if args.json {
         let body = json_diff::DiffBody::of(

@@ -8,6 +8,7 @@ use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::humanize::{counted, day, moment};
 use crate::output::json::latency::LatencyReport;
+use crate::output::progress::Progress;
 use crate::output::render::latency;
 use crate::output::{json, sanitize};
 use crate::session::message::Place;
@@ -54,7 +55,10 @@ pub fn run(ctx: &mut Context, args: &LatencyArgs) -> Result<Code, CommandError> 
     let mut gathered = Latency::new(args.tool.clone());
     let mut looked: Vec<Looked> = Vec::new();
     let mut names: Vec<String> = Vec::new();
-    for text in wanted(ctx, reader.as_ref(), args)? {
+    let wanted = wanted(ctx, reader.as_ref(), args)?;
+    let progress = Progress::count(ctx.ui.shows_progress() && wanted.len() > 1, "reading", wanted.len() as u64);
+    for text in wanted {
+        progress.add(1);
         let found = select::find(ctx, reader.as_ref(), Some(&text))?;
         let source = &*found.source;
         if looked.iter().any(|one| one.session.id == source.session().id) {
@@ -63,6 +67,7 @@ pub fn run(ctx: &mut Context, args: &LatencyArgs) -> Result<Code, CommandError> 
         read(source, args.tool.is_some(), &mut gathered, &mut names)?;
         looked.push(Looked { session: source.session().clone(), id: found.id, typed: found.typed });
     }
+    drop(progress);
     let report = gathered.report();
     if args.json {
         let sessions: Vec<Session> = looked.into_iter().map(|one| one.session).collect();

@@ -11,11 +11,21 @@ impl Progress {
     /// Starts at zero of `total` bytes.
     #[must_use]
     pub fn bytes(shown: bool, what: &'static str, total: u64) -> Self {
+        Self::begin(shown, what, total, "{msg}  {bar:30}  {bytes} of {total_bytes}")
+    }
+
+    /// Starts at zero of `total` things.
+    #[must_use]
+    pub fn count(shown: bool, what: &'static str, total: u64) -> Self {
+        Self::begin(shown, what, total, "{msg}  {bar:30}  {pos} of {len}")
+    }
+
+    fn begin(shown: bool, what: &'static str, total: u64, form: &str) -> Self {
         let bar = ProgressBar::with_draw_target(
             Some(total),
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
         );
-        if let Ok(style) = ProgressStyle::with_template("{msg}  {bar:30}  {bytes} of {total_bytes}") {
+        if let Ok(style) = ProgressStyle::with_template(form) {
             bar.set_style(style);
         }
         bar.set_message(what);
