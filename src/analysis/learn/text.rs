@@ -12,8 +12,11 @@ use std::ops::Range;
 /// The longest texts that are looked at, in words.
 const MOST_WORDS: usize = 4_000;
 
+/// The most parts of one text that are looked for.
+const MOST_PARTS: usize = 200;
+
 /// How many words beside a part are tried to tell it from others.
-const CONTEXTS: [usize; 4] = [2, 4, 8, usize::MAX];
+const CONTEXTS: [usize; 4] = [2, 4, 8, 64];
 
 /// A word of a text, a blank or a sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +83,9 @@ pub(super) fn masks_of(key: &str, texts: &[String], era: Option<Era>) -> Vec<(Op
         return Vec::new();
     }
     let parts = varying(base, runs);
+    if parts.len() > MOST_PARTS {
+        return Vec::new();
+    }
     let in_parts = |at: usize| parts.iter().any(|part| part.first().is_some_and(|words| words.contains(&at)));
     let stable = (0..base.words.len()).filter(|at| !in_parts(*at));
     let says_something = |at: usize| base.word(at).contains(char::is_alphanumeric);
