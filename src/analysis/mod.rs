@@ -10,6 +10,8 @@
 //! | [`text_diff`] | two texts, compared by words |
 //! | [`normalize`] | masks: volatile values that are compared by their shape |
 //! | [`volatile`], [`dates`] | what such values look like |
+//! | [`rules`] | masks by rule: what people, or repeated runs, said is volatile |
+//! | [`learn`] | which masks make repeated runs the same |
 //! | [`blob`] | base64 and SHA-256, for what is no text |
 //! | [`surface`] | what a server offers, compared |
 //! | [`identity`] | who spoke, compared |
@@ -24,8 +26,10 @@ pub mod diff;
 pub mod exchanges;
 pub mod identity;
 pub mod latency;
+pub mod learn;
 pub mod normalize;
 pub mod report;
+pub mod rules;
 pub mod statistics;
 pub mod surface;
 pub mod text_diff;

@@ -11,6 +11,7 @@ pub mod import;
 pub mod inspect;
 pub mod latency;
 pub mod man;
+pub mod masks;
 pub mod messages;
 pub mod record;
 pub mod replay;

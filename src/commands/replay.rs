@@ -2,7 +2,7 @@
 
 use super::diff::{Surface, parse_tolerance};
 use super::select::{self, Found};
-use super::{Context, replay_verdict};
+use super::{Context, masks, replay_verdict};
 use crate::capture::launch;
 use crate::capture::recorder::{Ending, Notice, Notify, Plan as Recording, Recorder};
 use crate::capture::tap::Tap;
@@ -77,7 +77,7 @@ pub struct ReplayArgs {
     /// Show what would be sent, when, and with what replaced; send nothing
     #[arg(long)]
     pub explain: bool,
-    /// Compare timestamps, ids, tokens and cursors by value, not by shape
+    /// Compare timestamps, ids, tokens, cursors and what masks name by value, not by shape
     #[arg(long)]
     pub strict: bool,
     /// Take two numbers, not both whole, for the same up to this part of the larger, such as 1e-6
@@ -167,6 +167,10 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
     }
     if args.command.is_empty() {
         return Err(no_command(&found));
+    }
+    if !args.strict {
+        // What is wrong with a mask is said before anything is sent.
+        masks::rules(&[found.source.session()])?;
     }
     let (played, report) = play(ctx, args, &found, &script, &plan)?;
     replay_verdict::compare(ctx, args, &found, &script, &plan, &played, report)

@@ -1,12 +1,13 @@
 //! The verdict of a replay: the comparison of what was recorded with what it made.
 
-use super::Context;
 use super::diff::Surface;
 use super::replay::ReplayArgs;
 use super::select::{self, Found};
-use crate::analysis::diff::diff;
+use super::{Context, masks};
+use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::{Recording, collect};
 use crate::analysis::report::{DiffReport, FailOn, Options};
+use crate::analysis::rules::Rules;
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::render::diff::{Look, Named, render};
@@ -47,7 +48,8 @@ pub(super) fn compare(
             Surface::None => FailOn::None,
         },
     };
-    let mut differences = diff(&a, &b, options);
+    let rules = if options.strict { Rules::default() } else { masks::rules(&[&a.session, &b.session])? };
+    let mut differences = diff_masked(&a, &b, options, &rules);
     // One exchange alone is judged by itself; so is what a person left out on purpose before it.
     if args.target.iter().all(|word| word.parse::<u64>().is_err())
         && let Some(after) = choice::first_unsent_write(plan, script)

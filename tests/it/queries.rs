@@ -1,6 +1,7 @@
 //! What SQLite plans for every statement of the store.
 
 use crate::support::TestEnv;
+use mcp_tap::store::Reader;
 
 /// Tables that grow with the traffic: none of them is ever read from end to end.
 const LARGE: [&str; 4] = ["frames", "frame_parts", "messages", "m"];
@@ -41,11 +42,39 @@ fn a_new_store_has_what_cannot_be_changed_later() {
     let store = rusqlite::Connection::open(env.store()).unwrap();
     let pragma = |name: &str| store.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(pragma("application_id"), 0x4d43_5054);
-    assert_eq!(pragma("user_version"), 1);
+    assert_eq!(pragma("user_version"), 2);
     assert_eq!(pragma("auto_vacuum"), 2);
     assert_eq!(pragma("page_size"), 4096);
     let mode: String = store.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
+}
+
+#[test]
+fn an_older_store_is_read_and_brought_up_to_date() {
+    let env = TestEnv::new();
+    assert_eq!(env.recorded_sample(&["--name", "old"], &[]).end().code(), 0);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    store.execute_batch("ALTER TABLE sessions DROP COLUMN masks; PRAGMA user_version = 1").unwrap();
+    drop(store);
+    // Looking writes nothing; reading brings it up to date, and so does recording.
+    let mut seen = Vec::new();
+    let look = Reader::look(&env.store()).unwrap();
+    look.sessions(|stored| {
+        seen.push(stored.session.name);
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    drop(look);
+    assert_eq!(seen, [Some("old".to_owned())]);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    assert_eq!(store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    drop(store);
+    assert_eq!(env.tap(&["sessions", "--json"]).ok().json()["sessions"][0]["name"], "old");
+    assert_eq!(env.recorded_sample(&["--name", "new"], &[]).end().code(), 0);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    assert_eq!(store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    let names = env.tap(&["sessions", "--json"]).ok().json();
+    assert_eq!((&names["sessions"][0]["name"], &names["sessions"][1]["name"]), (&"new".into(), &"old".into()));
 }
 
 #[test]
