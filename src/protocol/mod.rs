@@ -11,4 +11,5 @@ pub mod line;
 pub mod method;
 pub mod number;
 pub mod revision;
+pub mod sse;
 pub mod utf8;
