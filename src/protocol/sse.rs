@@ -8,13 +8,13 @@ mod event;
 
 pub use event::{Event, EventReader, data_of};
 
-use super::line::{PART_SIZE, Piece, WHOLE_LIMIT};
+use super::line::{Piece, WHOLE_LIMIT};
+use super::pieces::Pieces;
 
 /// Collects the chunks of one stream into events.
 #[derive(Debug)]
 pub struct SseFramer {
-    pending: Vec<u8>,
-    in_parts: bool,
+    pieces: Pieces,
     skipping: bool,
     line_is_empty: bool,
     after_cr: bool,
@@ -32,20 +32,13 @@ impl SseFramer {
     /// Returns a framer at the beginning of a stream.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            pending: Vec::new(),
-            in_parts: false,
-            skipping: false,
-            line_is_empty: true,
-            after_cr: false,
-            ending: false,
-        }
+        Self { pieces: Pieces::default(), skipping: false, line_is_empty: true, after_cr: false, ending: false }
     }
 
     /// Returns how many bytes wait for the end of their event.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.pieces.pending()
     }
 
     /// Takes the next chunk and hands on every event, or part, that it completes.
@@ -88,14 +81,14 @@ impl SseFramer {
         if self.skipping {
             return skipped + rest.len();
         }
-        self.keep(rest, &mut emit);
+        self.pieces.keep(rest, &mut emit);
         skipped
     }
 
     /// Hands on what is there at the end of the stream: an event without its blank line.
     pub fn finish(&mut self, mut emit: impl FnMut(Piece<'_>)) {
-        if self.in_parts || !self.pending.is_empty() {
-            self.hand_on(&mut emit);
+        if !self.pieces.is_empty() {
+            self.pieces.end(&mut emit);
         }
         *self = Self::new();
     }
@@ -115,39 +108,13 @@ impl SseFramer {
         if std::mem::take(&mut self.skipping) {
             return bytes.len();
         }
-        if self.pending.is_empty() && !self.in_parts && bytes.len() <= WHOLE_LIMIT {
+        if self.pieces.is_empty() && bytes.len() <= WHOLE_LIMIT {
             emit(Piece::Whole(bytes));
             return 0;
         }
-        self.keep(bytes, emit);
-        self.hand_on(emit);
+        self.pieces.keep(bytes, emit);
+        self.pieces.end(emit);
         0
-    }
-
-    fn keep(&mut self, bytes: &[u8], emit: &mut impl FnMut(Piece<'_>)) {
-        self.pending.extend_from_slice(bytes);
-        if !self.in_parts && self.pending.len() <= WHOLE_LIMIT {
-            return;
-        }
-        self.in_parts = true;
-        // One byte is always kept back: the last part is the one that ends the event, even when it is full.
-        let mut from = 0;
-        while self.pending.len() - from > PART_SIZE {
-            emit(Piece::Part { bytes: &self.pending[from..from + PART_SIZE], last: false });
-            from += PART_SIZE;
-        }
-        self.pending.drain(..from);
-    }
-
-    fn hand_on(&mut self, emit: &mut impl FnMut(Piece<'_>)) {
-        if self.in_parts {
-            emit(Piece::Part { bytes: &self.pending, last: true });
-        } else {
-            emit(Piece::Whole(&self.pending));
-        }
-        self.in_parts = false;
-        self.pending.clear();
-        self.pending.shrink_to(PART_SIZE);
     }
 }
 

@@ -4,7 +4,10 @@
 pub const APPLICATION_ID: i64 = 0x4D43_5054;
 
 /// Each layout as the change from the one before.
-pub const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_init.sql")];
+pub const MIGRATIONS: [&str; 2] = [include_str!("migrations/0001_init.sql"), include_str!("migrations/0002_http.sql")];
+
+/// The first layout whose `http_requests` are written.
+pub const HTTP: i64 = 2;
 
 /// Returns the newest layout.
 #[must_use]

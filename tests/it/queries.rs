@@ -41,7 +41,7 @@ fn a_new_store_has_what_cannot_be_changed_later() {
     let store = rusqlite::Connection::open(env.store()).unwrap();
     let pragma = |name: &str| store.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(pragma("application_id"), 0x4d43_5054);
-    assert_eq!(pragma("user_version"), 1);
+    assert_eq!(pragma("user_version"), 2);
     assert_eq!(pragma("auto_vacuum"), 2);
     assert_eq!(pragma("page_size"), 4096);
     let mode: String = store.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();

@@ -1,3 +1,4 @@
+use super::super::line::PART_SIZE;
 use super::*;
 use proptest::prelude::*;
 
