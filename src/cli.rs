@@ -235,12 +235,27 @@ fn meant_show(error: &clap::Error, words: &[OsString]) -> Option<String> {
     Some(commands::context::typed(&location, &format!("sessions show {word}")))
 }
 
+/// Flags of `record` that take a value.
+const VALUED: [&str; 11] = [
+    "--store",
+    "--color",
+    "--name",
+    "--url",
+    "--upstream",
+    "--listen",
+    "--header",
+    "--header-env",
+    "--ca-file",
+    "--client-cert",
+    "--client-key",
+];
+
 /// Puts `--` before the server's command of `record`, where it is not there: several clients take it out.
 ///
 /// Everything from the command on is the server's own, to the letter; a word that begins with `-` is never taken for
 /// a command, so that a mistyped flag of ours is an error.
 fn mark_command(mut words: Vec<OsString>) -> Vec<OsString> {
-    let flag_with_value = |word: &OsStr| ["--store", "--color", "--name", "--url"].iter().any(|flag| word == *flag);
+    let flag_with_value = |word: &OsStr| VALUED.iter().any(|flag| word == *flag);
     let mut at = 1;
     let mut in_record = false;
     while let Some(word) = words.get(at) {

@@ -19,6 +19,12 @@ impl Stopwatch {
         Self { start: Instant::now() }
     }
 
+    /// Returns one that started so many nanoseconds after this one.
+    #[must_use]
+    pub fn later(self, ns: i64) -> Self {
+        Self { start: self.start + Duration::from_nanos(ns.max(0).unsigned_abs()) }
+    }
+
     /// Returns the nanoseconds since the start.
     #[must_use]
     pub fn elapsed_ns(&self) -> i64 {

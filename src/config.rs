@@ -219,6 +219,22 @@ pub fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
+/// Returns the proxy for https, and the list of hosts that are reached without one.
+#[must_use]
+pub fn https_proxy() -> (Option<String>, String) {
+    let first = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    (
+        first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
+        first(&["NO_PROXY", "no_proxy"]).unwrap_or_default(),
+    )
+}
+
+/// Returns the value of a variable that was named on the command line.
+#[must_use]
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// Returns a hidden seam for tests, such as a pinned clock.
 #[must_use]
 pub fn test_seam(name: &str) -> Option<String> {

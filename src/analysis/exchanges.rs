@@ -5,7 +5,7 @@ use super::rules::{Hits, Start};
 use super::value_hash::Hashes;
 use super::volatile::Era;
 use crate::protocol::json::Tree;
-use crate::session::frame::{Channel, Direction};
+use crate::session::frame::{Channel, Direction, payload};
 use crate::session::message::{Kind, Message, Outcome, Place};
 use crate::session::session::Session;
 use crate::session::source::{LOOK_LIMIT, SessionSource, SourceError};
@@ -173,7 +173,7 @@ impl Reader<'_> {
                     return Ok(());
                 }
             }
-            let whole = if info.parts > 0 { &parts } else { bytes };
+            let whole = payload(info.channel, if info.parts > 0 { &parts } else { bytes });
             let mut at = next;
             while let Some(message) = wanted.get(at).filter(|message| message.place.seq == info.seq) {
                 let from = usize::try_from(message.offset).unwrap_or(usize::MAX);

@@ -1,36 +1,113 @@
 //! From chunks to rows: frames, messages, gaps. Pure.
 
+use super::bodies::Bodies;
+use super::redact_http::Masker;
 use super::tap::{Item, Lane, Loss};
-use crate::protocol::envelope::{EnvelopeScanner, scan};
+use crate::protocol::body::BodyFramer;
 use crate::protocol::line::{LineFramer, Piece};
-use crate::session::derive::{Deriver, Facts, is_terminated};
-use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
-use crate::store::rows::Row;
+use crate::protocol::sse::SseFramer;
+use crate::session::derive::{self, Content, Deriver, Facts};
+use crate::session::frame::{Channel, FrameInfo, Gap};
+use crate::session::http::HttpExchange;
+use crate::store::rows::{Row, lane as lane_number};
 use crate::store::writer::Totals;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Cuts the bytes of a stream into its frames.
+#[derive(Debug)]
+enum Framer {
+    Lines(LineFramer),
+    Events(SseFramer),
+    Body(BodyFramer),
+}
+
+impl Framer {
+    fn of(channel: Channel) -> Self {
+        match channel {
+            Channel::Stdio | Channel::Stderr => Self::Lines(LineFramer::new()),
+            Channel::Sse => Self::Events(SseFramer::new()),
+            Channel::HttpBody => Self::Body(BodyFramer::default()),
+        }
+    }
+
+    fn pending(&self) -> usize {
+        match self {
+            Self::Lines(framer) => framer.pending(),
+            Self::Events(framer) => framer.pending(),
+            Self::Body(framer) => framer.pending(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], emit: impl FnMut(Piece<'_>)) -> usize {
+        match self {
+            Self::Lines(framer) => framer.push(bytes, emit),
+            Self::Events(framer) => framer.push(bytes, emit),
+            Self::Body(framer) => {
+                framer.push(bytes, emit);
+                0
+            }
+        }
+    }
+
+    fn finish(&mut self, emit: impl FnMut(Piece<'_>)) {
+        match self {
+            Self::Lines(framer) => framer.finish(emit),
+            Self::Events(framer) => framer.finish(emit),
+            Self::Body(framer) => framer.finish(emit),
+        }
+    }
+
+    fn lost(&mut self, emit: impl FnMut(Piece<'_>)) {
+        match self {
+            Self::Lines(framer) => framer.lost(emit),
+            Self::Events(framer) => framer.lost(emit),
+            // What comes of a body after a loss is a frame of its own.
+            Self::Body(framer) => framer.finish(emit),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Stream {
-    direction: Direction,
-    channel: Channel,
-    framer: LineFramer,
-    // When the open line began, if it began in an earlier chunk.
+    lane: Lane,
+    framer: Framer,
+    // When the open frame began, if it began in an earlier chunk.
     open_since: Option<i64>,
-    long: Option<LongLine>,
+    // When the last chunk came, and was about to be written on.
+    last: (i64, i64),
+    long: Option<LongFrame>,
     gap: Option<Gap>,
 }
 
-#[derive(Debug)]
-struct LongLine {
+impl Stream {
+    fn new(lane: Lane) -> Self {
+        let framer = Framer::of(lane.channel());
+        Self { lane, framer, open_since: None, last: (0, 0), long: None, gap: None }
+    }
+
+    /// Returns the times of a frame that the end of its stream ends.
+    fn times_at_end(&self, started: Option<i64>) -> (Option<i64>, i64, i64) {
+        match self.lane {
+            Lane::Http { .. } => (started, self.last.0, self.last.1),
+            _ => (None, started.unwrap_or(0), started.unwrap_or(0)),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct LongFrame {
     first_part: u64,
     parts: u32,
     length: u64,
-    scanner: EnvelopeScanner,
+    content: Content,
 }
 
 /// Makes rows of what the tap hands over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Assembler {
-    streams: [Stream; 3],
+    streams: HashMap<Lane, Stream>,
+    bodies: Bodies,
     deriver: Deriver,
     next_seq: u64,
     next_part: u64,
@@ -38,36 +115,11 @@ pub struct Assembler {
     rows: Vec<Row>,
 }
 
-impl Default for Assembler {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Assembler {
     /// Returns an assembler at the beginning of a session.
     #[must_use]
     pub fn new() -> Self {
-        let stream = |direction, channel| Stream {
-            direction,
-            channel,
-            framer: LineFramer::new(),
-            open_since: None,
-            long: None,
-            gap: None,
-        };
-        Self {
-            streams: [
-                stream(Direction::ToServer, Channel::Stdio),
-                stream(Direction::ToClient, Channel::Stdio),
-                stream(Direction::ToClient, Channel::Stderr),
-            ],
-            deriver: Deriver::new(),
-            next_seq: 0,
-            next_part: 0,
-            totals: Totals::default(),
-            rows: Vec::new(),
-        }
+        Self::default()
     }
 
     /// Returns what is known of the session so far.
@@ -105,58 +157,102 @@ impl Assembler {
         match item {
             Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes } => {
                 if *lost_before != Loss::default() {
+                    self.bodies.lost(*lane);
                     self.lost(*lane, *lost_before, lost_reason);
                 }
-                self.chunk(*lane, *received_ns, *forwarded_ns, bytes);
+                self.wire(*lane, *received_ns, *forwarded_ns, bytes);
             }
             Item::End(lane) => self.end(*lane),
+            Item::Http { exchange, mask } => self.exchange(exchange, mask.as_ref()),
             Item::Event { at_ns, what, value } => {
                 self.rows.push(Row::Event { at_ns: *at_ns, what, value: *value });
             }
         }
     }
 
+    /// Takes bytes as they were on the wire, compressed perhaps.
+    fn wire(&mut self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
+        let Some(mut coded) = self.bodies.take_coded(lane) else {
+            self.chunk(lane, received_ns, forwarded_ns, bytes);
+            return;
+        };
+        let undecoded = coded.push(bytes, |decoded| self.chunk(lane, received_ns, forwarded_ns, decoded));
+        if let Some(wire) = undecoded {
+            // What cannot be decoded is kept as it was on the wire.
+            self.chunk(lane, received_ns, forwarded_ns, wire);
+        }
+        self.bodies.put_back(lane, coded);
+    }
+
+    fn exchange(&mut self, exchange: &HttpExchange, mask: Option<&Arc<Masker>>) {
+        let exchange = self.bodies.exchange(exchange, mask);
+        let rows = &mut self.rows;
+        self.deriver.exchange_ended(&exchange, |derived| rows.push(Row::Derived(derived)));
+        self.rows.push(Row::Http(Box::new(exchange)));
+    }
+
+    fn stream(&mut self, lane: Lane) -> Stream {
+        self.streams.remove(&lane).unwrap_or_else(|| Stream::new(lane))
+    }
+
     fn chunk(&mut self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
-        let at = lane.index();
-        let mut framer = std::mem::take(&mut self.streams[at].framer);
-        let mut started = self.streams[at].open_since.take();
+        let mut stream = self.stream(lane);
+        stream.last = (received_ns, forwarded_ns);
+        let mut framer = std::mem::replace(&mut stream.framer, Framer::Body(BodyFramer::default()));
+        let mut started = stream.open_since.take();
         let before = self.next_seq;
         let skipped = framer.push(bytes, |piece| {
-            self.close_gap(at, 0);
-            self.piece(at, piece, started.take(), received_ns, forwarded_ns);
+            self.close_gap(&mut stream);
+            self.piece(&mut stream, piece, started.take(), received_ns, forwarded_ns);
         });
         if skipped > 0 {
-            self.add_to_gap(at, bytes.get(..skipped).unwrap_or_default());
+            self.add_to_gap(&mut stream, bytes.get(..skipped).unwrap_or_default());
         }
-        let stream = &mut self.streams[at];
         if framer.pending() > 0 || stream.long.is_some() {
-            // An open line began with this chunk, or, if nothing ended in it, earlier.
+            // An open frame began with this chunk, or, if nothing ended in it, earlier.
             stream.open_since = if self.next_seq == before { started.or(Some(received_ns)) } else { Some(received_ns) };
         }
         stream.framer = framer;
+        self.streams.insert(lane, stream);
     }
 
-    /// Ends a stream: what is there of an open line is its last frame.
+    /// Ends a stream: what is there of an open frame is its last.
     pub fn end(&mut self, lane: Lane) {
-        let at = lane.index();
-        let mut framer = std::mem::take(&mut self.streams[at].framer);
-        let started = self.streams[at].open_since.take();
-        framer.finish(|piece| self.piece(at, piece, None, started.unwrap_or(0), started.unwrap_or(0)));
-        self.close_gap(at, 0);
+        if let Some(mut coded) = self.bodies.take_coded(lane) {
+            let times = self.streams.get(&lane).map_or((0, 0), |stream| stream.last);
+            coded.finish(|decoded| self.chunk(lane, times.0, times.1, decoded));
+            self.bodies.put_back(lane, coded);
+        }
+        let Some(mut stream) = self.streams.remove(&lane) else { return };
+        let mut framer = std::mem::replace(&mut stream.framer, Framer::Body(BodyFramer::default()));
+        let started = stream.open_since.take();
+        let (started, received, forwarded) = stream.times_at_end(started);
+        framer.finish(|piece| self.piece(&mut stream, piece, started, received, forwarded));
+        self.close_gap(&mut stream);
+    }
+
+    /// Ends every stream.
+    pub fn end_all(&mut self) {
+        let mut lanes: Vec<Lane> = self.streams.keys().copied().collect();
+        lanes.sort_by_key(|lane| lane_number(lane.direction(), lane.channel(), lane.exchange()));
+        for lane in lanes {
+            self.end(lane);
+        }
+        self.rows.extend(self.bodies.cut_off().into_iter().map(|exchange| Row::Http(Box::new(exchange))));
     }
 
     /// Notes that copies were dropped.
     pub fn lost(&mut self, lane: Lane, loss: Loss, reason: &str) {
-        let at = lane.index();
-        let mut framer = std::mem::take(&mut self.streams[at].framer);
-        let started = self.streams[at].open_since.take();
-        framer.lost(|piece| self.piece(at, piece, None, started.unwrap_or(0), started.unwrap_or(0)));
+        let mut stream = self.stream(lane);
+        let mut framer = std::mem::replace(&mut stream.framer, Framer::Body(BodyFramer::default()));
+        let started = stream.open_since.take();
+        let (started, received, forwarded) = stream.times_at_end(started);
+        framer.lost(|piece| self.piece(&mut stream, piece, started, received, forwarded));
         let after = self.next_seq.checked_sub(1);
-        let stream = &mut self.streams[at];
         stream.framer = framer;
         let gap = stream.gap.get_or_insert(Gap {
-            dir: stream.direction,
-            ch: stream.channel,
+            dir: lane.direction(),
+            ch: lane.channel(),
             after,
             bytes: 0,
             lines: 0,
@@ -165,90 +261,88 @@ impl Assembler {
         gap.bytes += loss.bytes;
         gap.lines += loss.lines;
         self.totals.lost_frames += loss.lines;
+        self.streams.insert(lane, stream);
     }
 
-    fn add_to_gap(&mut self, at: usize, bytes: &[u8]) {
+    fn add_to_gap(&mut self, stream: &mut Stream, bytes: &[u8]) {
         let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
-        if let Some(gap) = &mut self.streams[at].gap {
+        if let Some(gap) = &mut stream.gap {
             gap.bytes += bytes.len() as u64;
             gap.lines += lines;
         } else if let Some(Row::Gap(gap)) = self.rows.iter_mut().rev().find(|row| matches!(row, Row::Gap(_))) {
-            // The gap was closed by the first whole line of this very chunk.
+            // The gap was closed by the first whole frame of this very chunk.
             gap.bytes += bytes.len() as u64;
             gap.lines += lines;
         }
         self.totals.lost_frames += lines;
     }
 
-    fn close_gap(&mut self, at: usize, _lines: u64) {
-        if let Some(gap) = self.streams[at].gap.take() {
+    fn close_gap(&mut self, stream: &mut Stream) {
+        if let Some(gap) = stream.gap.take() {
             self.rows.push(Row::Gap(gap));
         }
     }
 
-    fn piece(&mut self, at: usize, piece: Piece<'_>, started_ns: Option<i64>, received_ns: i64, forwarded_ns: i64) {
+    fn piece(
+        &mut self,
+        stream: &mut Stream,
+        piece: Piece<'_>,
+        started_ns: Option<i64>,
+        received_ns: i64,
+        forwarded_ns: i64,
+    ) {
+        let number = lane_number(stream.lane.direction(), stream.lane.channel(), stream.lane.exchange());
+        let times = (started_ns, received_ns, forwarded_ns);
         match piece {
             Piece::Whole(bytes) => {
-                let info = self.info(at, started_ns, received_ns, forwarded_ns, bytes.len() as u64, 0);
+                let masked = self.bodies.masked(stream.lane, bytes);
+                let bytes = masked.as_deref().unwrap_or(bytes);
+                let info = FrameInfo { redacted: masked.is_some(), ..self.info(stream, times, bytes.len() as u64, 0) };
                 self.rows.push(Row::Frame {
                     info: info.clone(),
                     parts_from: None,
-                    lane: at as u8,
+                    lane: number,
                     bytes: bytes.to_vec(),
                 });
-                let terminated = is_terminated(info.channel, bytes);
-                // What comes on stderr is text: nobody asks whether it is JSON.
-                let found = if info.channel == Channel::Stderr { blank_or_text(bytes) } else { scan(bytes) };
-                self.derive(&info, found, Some(bytes), terminated);
+                let rows = &mut self.rows;
+                derive::whole(&info, bytes, &mut self.deriver, |derived| rows.push(Row::Derived(derived)));
             }
             Piece::Part { bytes, last } => {
-                let number = self.next_part;
+                let part = self.next_part;
                 self.next_part += 1;
-                self.rows.push(Row::Part { number, lane: at as u8, bytes: bytes.to_vec() });
-                let long = self.streams[at].long.get_or_insert_with(|| LongLine {
-                    first_part: number,
-                    parts: 0,
-                    length: 0,
-                    scanner: EnvelopeScanner::new(),
-                });
+                self.rows.push(Row::Part { number: part, lane: number, bytes: bytes.to_vec() });
+                let long = stream.long.get_or_insert_with(|| LongFrame { first_part: part, ..LongFrame::default() });
                 long.parts += 1;
                 long.length += bytes.len() as u64;
-                long.scanner.push(bytes);
+                long.content.part(stream.lane.channel(), bytes);
                 if !last {
                     return;
                 }
-                let Some(long) = self.streams[at].long.take() else { return };
-                let info = self.info(at, started_ns, received_ns, forwarded_ns, long.length, long.parts);
+                let Some(long) = stream.long.take() else { return };
+                let info = self.info(stream, times, long.length, long.parts);
                 self.rows.push(Row::Frame {
                     info: info.clone(),
                     parts_from: Some(long.first_part),
-                    lane: at as u8,
+                    lane: number,
                     bytes: Vec::new(),
                 });
-                let terminated = is_terminated(info.channel, bytes);
-                self.derive(&info, long.scanner.finish(), None, terminated);
+                let rows = &mut self.rows;
+                long.content.finish(&info, &mut self.deriver, |derived| rows.push(Row::Derived(derived)));
             }
         }
     }
 
-    fn info(
-        &mut self,
-        at: usize,
-        started_ns: Option<i64>,
-        received_ns: i64,
-        forwarded_ns: i64,
-        length: u64,
-        parts: u32,
-    ) -> FrameInfo {
+    fn info(&mut self, stream: &Stream, times: (Option<i64>, i64, i64), length: u64, parts: u32) -> FrameInfo {
+        let (started_ns, received_ns, forwarded_ns) = times;
         let seq = self.next_seq;
         self.next_seq += 1;
         self.totals.frames += 1;
         self.totals.bytes += length;
-        let stream = &self.streams[at];
         FrameInfo {
             seq,
-            direction: stream.direction,
-            channel: stream.channel,
+            direction: stream.lane.direction(),
+            channel: stream.lane.channel(),
+            http: stream.lane.exchange(),
             started_ns: started_ns.filter(|started| *started != received_ns),
             received_ns,
             forwarded_ns,
@@ -257,28 +351,12 @@ impl Assembler {
             redacted: false,
         }
     }
-
-    fn derive(
-        &mut self,
-        info: &FrameInfo,
-        found: crate::protocol::envelope::Scan,
-        text: Option<&[u8]>,
-        terminated: bool,
-    ) {
-        let rows = &mut self.rows;
-        self.deriver.frame(info, found, text, terminated, |derived| {
-            rows.push(Row::Derived(derived));
-        });
-    }
-}
-
-fn blank_or_text(bytes: &[u8]) -> crate::protocol::envelope::Scan {
-    if bytes.iter().all(u8::is_ascii_whitespace) { scan(b"") } else { scan(b"x") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::frame::Direction;
     use crate::session::message::Kind;
 
     fn chunk(lane: Lane, at: i64, bytes: &[u8]) -> Item {

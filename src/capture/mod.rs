@@ -4,12 +4,20 @@
 //! the order of causes. The [`recorder`] thread takes the chunks, [`assemble`] makes frames and messages of them.
 
 pub mod assemble;
+mod bodies;
 pub mod buffers;
 mod checkpoints;
+pub mod decode;
+mod http_exchange;
+pub mod http_proxy;
+pub mod http_rewrite;
+pub mod http_router;
+pub mod http_sessions;
 pub mod launch;
 pub mod pump;
 pub mod recorder;
 pub mod redact;
+pub mod redact_http;
 pub mod signals;
 pub mod stdio_proxy;
 pub mod tap;

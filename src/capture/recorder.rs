@@ -5,18 +5,18 @@
 
 use super::assemble::Assembler;
 use super::checkpoints::Checkpoints;
-use super::tap::{Item, Lane, Loss, Tap};
+use super::tap::{Item, Loss, Tap};
 use crate::session::derive::{Derived, Facts};
 use crate::session::frame::{Channel, Direction, Gap};
 use crate::session::message::Kind;
 use crate::session::session::{ExitStatus, Origin, Session, id_from_bits};
 use crate::store::liveness::LiveLock;
-use crate::store::reader::lane_of;
 use crate::store::retention::Retention;
 use crate::store::rows::Row;
 use crate::store::watch::Watch;
 use crate::store::writer::Totals;
 use crate::store::{StoreError, Writer};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -47,7 +47,8 @@ const IDLE: Duration = Duration::from_millis(500);
 /// How often it looks whether the store is still the same file; ns.
 const WATCH_NS: i64 = 1_000_000_000;
 
-const LANES: [Lane; 3] = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
+/// What was lost or stored, by direction and channel.
+type Losses = HashMap<(Direction, Channel), Loss>;
 
 /// What a person should be told while a session runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +123,7 @@ impl Recorder {
             assembler: Assembler::new(),
             name: plan.session.name.clone(),
             stored: Totals::default(),
-            stored_lanes: [Loss::default(); 3],
+            stored_streams: Losses::new(),
             last_seq: None,
             stray: 0,
             told_full: false,
@@ -171,7 +172,7 @@ struct Work {
     assembler: Assembler,
     name: Option<String>,
     stored: Totals,
-    stored_lanes: [Loss; 3],
+    stored_streams: Losses,
     last_seq: Option<u64>,
     stray: u64,
     told_full: bool,
@@ -283,7 +284,7 @@ impl Work {
             count(&rows, &mut totals);
             let Err(error) = open.writer.append(&rows, totals, self.assembler.facts(), self.name.as_deref()) else {
                 self.stored = totals;
-                self.count_lanes(&rows);
+                self.count_streams(&rows);
                 self.tap.committed();
                 return true;
             };
@@ -323,37 +324,27 @@ impl Work {
     /// Returns gaps that stand for everything in `rows` and in the tap.
     fn only_gaps(&mut self, rows: &[Row]) -> Vec<Row> {
         const REASON: &str = "the disk was full";
-        let mut lost = [Loss::default(); 3];
+        let mut lost = Losses::new();
+        let mut add = |direction, channel, bytes, lines| {
+            let lost: &mut Loss = lost.entry((direction, channel)).or_default();
+            lost.bytes += bytes;
+            lost.lines += lines;
+        };
         for row in rows {
             match row {
-                Row::Frame { info, lane, .. } => {
-                    let lost = &mut lost[usize::from(*lane)];
-                    lost.bytes += info.length;
-                    lost.lines += 1;
-                }
-                Row::Gap(gap) => {
-                    let lost = &mut lost[lane_of_gap(gap)];
-                    lost.bytes += gap.bytes;
-                    lost.lines += gap.lines;
-                }
+                Row::Frame { info, .. } => add(info.direction, info.channel, info.length, 1),
+                Row::Gap(gap) => add(gap.dir, gap.ch, gap.bytes, gap.lines),
                 _ => {}
             }
         }
         // What is open of a line was taken from the tap, too.
-        for lane in LANES {
-            self.assembler.end(lane);
-        }
+        self.assembler.end_all();
         for row in self.assembler.take_rows() {
             match row {
-                Row::Frame { info, bytes, lane, .. } => {
-                    lost[usize::from(lane)].bytes += info.length;
-                    lost[usize::from(lane)].lines += u64::from(bytes.ends_with(b"\n"));
+                Row::Frame { info, bytes, .. } => {
+                    add(info.direction, info.channel, info.length, u64::from(bytes.ends_with(b"\n")));
                 }
-                Row::Gap(gap) => {
-                    let lost = &mut lost[lane_of_gap(&gap)];
-                    lost.bytes += gap.bytes;
-                    lost.lines += gap.lines;
-                }
+                Row::Gap(gap) => add(gap.dir, gap.ch, gap.bytes, gap.lines),
                 _ => {}
             }
         }
@@ -361,19 +352,16 @@ impl Work {
         while let Some(items) = self.tap.take(Duration::ZERO, 8 << 20, Duration::ZERO) {
             for item in items {
                 if let Item::Chunk { lane, lost_before, bytes, .. } = item {
-                    let lost = &mut lost[lane.index()];
-                    lost.bytes += lost_before.bytes + bytes.len() as u64;
-                    lost.lines += lost_before.lines + memchr::memchr_iter(b'\n', &bytes).count() as u64;
+                    let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+                    let length = lost_before.bytes + bytes.len() as u64;
+                    add(lane.direction(), lane.channel(), length, lost_before.lines + lines);
                 }
             }
         }
-        for (lost, dropped) in lost.iter_mut().zip(self.tap.take_lost()) {
-            lost.bytes += dropped.bytes;
-            lost.lines += dropped.lines;
+        for (lane, dropped) in self.tap.take_lost() {
+            add(lane.direction(), lane.channel(), dropped.bytes, dropped.lines);
         }
-        let after = self.last_seq;
-        let gaps = LANES.iter().zip(lost).filter(|(_, loss)| *loss != Loss::default());
-        gaps.map(|(lane, loss)| Row::Gap(gap_of(*lane, after, loss, REASON))).collect()
+        gaps_of(&lost, self.last_seq, REASON)
     }
 
     /// Goes on in the store that is at the path now.
@@ -383,15 +371,9 @@ impl Work {
         self.plan.session.parent = Some(std::mem::replace(&mut self.plan.session.id, id));
         let mut open = self.open()?;
         (self.notify)(Notice::Replaced);
-        let lanes = [Lane::Stdin, Lane::Stdout, Lane::Stderr];
-        let gaps: Vec<Row> = lanes
-            .iter()
-            .zip(self.stored_lanes)
-            .filter(|(_, loss)| *loss != Loss::default())
-            .map(|(lane, loss)| Row::Gap(gap_of(*lane, None, loss, "the store was replaced")))
-            .collect();
+        let gaps = gaps_of(&self.stored_streams, None, "the store was replaced");
         self.stored = Totals::default();
-        self.stored_lanes = [Loss::default(); 3];
+        self.stored_streams = Losses::new();
         let mut totals = Totals::default();
         count(&gaps, &mut totals);
         let facts = self.assembler.facts();
@@ -426,14 +408,10 @@ impl Work {
     }
 
     fn end(mut self, mut open: Open, report: &Sender<Summary>) {
-        for lane in [Lane::Stdin, Lane::Stdout, Lane::Stderr] {
+        self.assembler.end_all();
+        for (lane, loss) in self.tap.take_lost() {
+            self.assembler.lost(lane, loss, "the recorder fell behind");
             self.assembler.end(lane);
-        }
-        for (lane, loss) in [Lane::Stdin, Lane::Stdout, Lane::Stderr].into_iter().zip(self.tap.take_lost()) {
-            if loss != Loss::default() {
-                self.assembler.lost(lane, loss, "the recorder fell behind");
-                self.assembler.end(lane);
-            }
         }
         let rows = self.assembler.take_rows();
         if !rows.is_empty() && !self.commit(&mut open, rows) {
@@ -478,14 +456,14 @@ impl Work {
         }
     }
 
-    fn count_lanes(&mut self, rows: &[Row]) {
+    fn count_streams(&mut self, rows: &[Row]) {
         for row in rows {
             match row {
                 Row::Frame { info, .. } => {
                     self.last_seq = Some(info.seq);
-                    let lane = &mut self.stored_lanes[usize::from(lane_of(info))];
-                    lane.bytes += info.length;
-                    lane.lines += 1;
+                    let stored = self.stored_streams.entry((info.direction, info.channel)).or_default();
+                    stored.bytes += info.length;
+                    stored.lines += 1;
                 }
                 Row::Derived(Derived::Message(message)) => {
                     let stray = message.kind == Kind::Stray
@@ -537,21 +515,17 @@ fn count(rows: &[Row], totals: &mut Totals) {
     }
 }
 
-fn gap_of(lane: Lane, after: Option<u64>, loss: Loss, reason: &str) -> Gap {
-    let (dir, ch) = match lane {
-        Lane::Stdin => (Direction::ToServer, Channel::Stdio),
-        Lane::Stdout => (Direction::ToClient, Channel::Stdio),
-        Lane::Stderr => (Direction::ToClient, Channel::Stderr),
-    };
-    Gap { dir, ch, after, bytes: loss.bytes, lines: loss.lines, reason: reason.to_owned() }
-}
-
-fn lane_of_gap(gap: &Gap) -> usize {
-    match (gap.dir, gap.ch) {
-        (_, Channel::Stderr) => 2,
-        (Direction::ToClient, _) => 1,
-        (Direction::ToServer, _) => 0,
-    }
+/// Returns the gaps that stand for these losses, in the order of the streams.
+fn gaps_of(lost: &Losses, after: Option<u64>, reason: &str) -> Vec<Row> {
+    const CHANNELS: [Channel; 4] = [Channel::Stdio, Channel::Stderr, Channel::HttpBody, Channel::Sse];
+    let streams = CHANNELS.iter().flat_map(|ch| [(Direction::ToServer, *ch), (Direction::ToClient, *ch)]);
+    let found =
+        streams.filter_map(|stream| Some((stream, lost.get(&stream).filter(|loss| **loss != Loss::default())?)));
+    found
+        .map(|((dir, ch), loss)| {
+            Row::Gap(Gap { dir, ch, after, bytes: loss.bytes, lines: loss.lines, reason: reason.to_owned() })
+        })
+        .collect()
 }
 
 static CONTENTION: AtomicU64 = AtomicU64::new(0);

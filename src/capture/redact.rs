@@ -75,7 +75,8 @@ fn is_telling_option(word: &str) -> bool {
 /// Names that say it as a whole; as a part of another they say nothing.
 const TELLING_ALONE: [&str; 9] = ["key", "pat", "bearer", "pass", "pwd", "jwt", "cookie", "license-key", "licence-key"];
 
-fn is_telling(name: &str) -> bool {
+/// Returns true if a name says that its value is a secret.
+pub(super) fn is_telling(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     if TELLING_ALONE.contains(&name.as_str()) {
         return true;
@@ -178,16 +179,17 @@ fn url_rest(scheme: &str, rest: &str) -> String {
 }
 
 fn mask_parameter(parameter: &str) -> String {
-    const EXACT: [&str; 9] =
-        ["key", "code", "code_verifier", "state", "assertion", "client_assertion", "sig", "signature", "pwd"];
     match parameter.split_once('=') {
-        Some((name, value))
-            if is_telling(name) || EXACT.contains(&name.to_ascii_lowercase().as_str()) || is_token(value) =>
-        {
-            format!("{name}={MASK}")
-        }
+        Some((name, value)) if is_secret_parameter(name, value) => format!("{name}={MASK}"),
         _ => parameter.to_owned(),
     }
+}
+
+/// Returns true if the value of a parameter in a query is a secret.
+pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
+    const EXACT: [&str; 9] =
+        ["key", "code", "code_verifier", "state", "assertion", "client_assertion", "sig", "signature", "pwd"];
+    is_telling(name) || EXACT.contains(&name.to_ascii_lowercase().as_str()) || is_token(value)
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@
 //! or after a second for one chunk, the copy is dropped and counted, never the traffic.
 
 use super::buffers::{Bytes, touched};
+use super::redact_http::Masker;
 use crate::clock::Stopwatch;
-use std::collections::VecDeque;
+use crate::session::frame::{Channel, Direction};
+use crate::session::http::HttpExchange;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,7 +43,7 @@ const MOST_TAKEN: usize = 1 << 20;
 const OVERHEAD: usize = 96;
 
 /// A stream that is tapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lane {
     /// From the client to the server.
     Stdin,
@@ -48,16 +51,44 @@ pub enum Lane {
     Stdout,
     /// The server's stderr.
     Stderr,
+    /// A body of an HTTP exchange.
+    Http {
+        /// The exchange's number in its session.
+        exchange: u64,
+        /// Whose body.
+        direction: Direction,
+        /// A body, or a stream of events.
+        channel: Channel,
+    },
 }
 
 impl Lane {
-    /// Returns the lane's number.
+    /// Returns which way its bytes travel.
     #[must_use]
-    pub fn index(self) -> usize {
+    pub fn direction(self) -> Direction {
         match self {
-            Self::Stdin => 0,
-            Self::Stdout => 1,
-            Self::Stderr => 2,
+            Self::Stdin => Direction::ToServer,
+            Self::Stdout | Self::Stderr => Direction::ToClient,
+            Self::Http { direction, .. } => direction,
+        }
+    }
+
+    /// Returns what carries them.
+    #[must_use]
+    pub fn channel(self) -> Channel {
+        match self {
+            Self::Stdin | Self::Stdout => Channel::Stdio,
+            Self::Stderr => Channel::Stderr,
+            Self::Http { channel, .. } => channel,
+        }
+    }
+
+    /// Returns the HTTP exchange.
+    #[must_use]
+    pub fn exchange(self) -> Option<u64> {
+        match self {
+            Self::Stdin | Self::Stdout | Self::Stderr => None,
+            Self::Http { exchange, .. } => Some(exchange),
         }
     }
 }
@@ -89,6 +120,13 @@ pub enum Item {
     },
     /// A stream ended.
     End(Lane),
+    /// An HTTP exchange, as far as it has come.
+    Http {
+        /// What is known of it.
+        exchange: Box<HttpExchange>,
+        /// Masks its bodies, where they are credentials.
+        mask: Option<Arc<Masker>>,
+    },
     /// Something happened beside the streams.
     Event {
         /// When, ns since the session began.
@@ -104,7 +142,7 @@ pub enum Item {
 struct Queue {
     items: VecDeque<Item>,
     bytes: usize,
-    lost: [Loss; 3],
+    lost: HashMap<Lane, Loss>,
     closed: bool,
     discarding: bool,
     // The recorder sleeps until the queue holds so much; usize::MAX while it works.
@@ -178,19 +216,39 @@ impl Tap {
         if !queue.discarding && (queue.bytes + cost > CAPACITY || queue.is_late(forwarded_ns)) {
             queue = self.wait_for_room(queue, cost);
         }
+        self.put(queue, lane, received_ns, forwarded_ns, bytes);
+    }
+
+    fn put(&self, mut queue: MutexGuard<'_, Queue>, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &Bytes) {
+        let cost = bytes.len() + OVERHEAD;
         if queue.discarding || queue.bytes + cost > CAPACITY {
             let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
-            let loss = &mut queue.lost[lane.index()];
+            let loss = queue.lost.entry(lane).or_default();
             loss.bytes += bytes.len() as u64;
             loss.lines += lines;
             self.lost_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             self.lost_lines.fetch_add(lines, Ordering::Relaxed);
             return;
         }
-        let lost_before = std::mem::take(&mut queue.lost[lane.index()]);
+        let lost_before = queue.lost.remove(&lane).unwrap_or_default();
         queue.items.push_back(Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes: bytes.clone() });
         queue.bytes += cost;
         self.wake(&queue);
+    }
+
+    /// Returns true if the copy of a chunk must wait for room, for somebody who cannot be put to sleep; `since` is when
+    /// it began to wait.
+    #[must_use]
+    pub fn must_wait(&self, forwarded_ns: i64, length: usize, since: Duration) -> bool {
+        let queue = self.lock();
+        let cost = length + OVERHEAD;
+        let wants = !queue.discarding && (queue.bytes + cost > CAPACITY || queue.is_late(forwarded_ns));
+        wants && self.is_worth_waiting(&queue, cost, since)
+    }
+
+    /// Hands over the copy of a chunk without waiting for room.
+    pub fn chunk_now(&self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
+        self.put(self.lock(), lane, received_ns, forwarded_ns, &Bytes::from(bytes));
     }
 
     /// Tells of the end of a stream, or of an event.
@@ -214,12 +272,7 @@ impl Tap {
     fn wait_for_room<'q>(&self, mut queue: MutexGuard<'q, Queue>, cost: usize) -> MutexGuard<'q, Queue> {
         let begun = self.clock.elapsed();
         loop {
-            let now = self.clock.elapsed_ns();
-            let idle = now - self.last_commit_ns.load(Ordering::Relaxed);
-            let waited = self.clock.elapsed().saturating_sub(begun);
-            let full = queue.bytes + cost > CAPACITY && idle <= PROGRESS_NS;
-            let late = queue.is_late(now) && idle <= PROGRESS_NS / 4;
-            if queue.discarding || !(full || late) || waited >= LONGEST_WAIT {
+            if !self.is_worth_waiting(&queue, cost, begun) {
                 return queue;
             }
             queue = match self.room.wait_timeout(queue, Duration::from_millis(20)) {
@@ -241,6 +294,15 @@ impl Tap {
             let buffer = touched();
             self.spares.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
+    }
+
+    fn is_worth_waiting(&self, queue: &Queue, cost: usize, since: Duration) -> bool {
+        let now = self.clock.elapsed_ns();
+        let idle = now - self.last_commit_ns.load(Ordering::Relaxed);
+        let waited = self.clock.elapsed().saturating_sub(since);
+        let full = queue.bytes + cost > CAPACITY && idle <= PROGRESS_NS;
+        let late = queue.is_late(now) && idle <= PROGRESS_NS / 4;
+        !queue.discarding && (full || late) && waited < LONGEST_WAIT
     }
 
     /// Ends the session: the recorder takes what is there and stops.
@@ -318,7 +380,8 @@ impl Tap {
 
     /// Notes that a commit was done.
     pub fn committed(&self) {
-        self.last_commit_ns.store(self.clock.elapsed_ns(), Ordering::Relaxed);
+        // Later than the beginning, even where the clock has not moved on.
+        self.last_commit_ns.store(self.clock.elapsed_ns().max(1), Ordering::Relaxed);
     }
 
     /// Returns how long ago the last commit was done.
@@ -336,7 +399,7 @@ impl Tap {
 
     /// Takes what was dropped of each lane and is not yet part of a chunk.
     #[must_use]
-    pub fn take_lost(&self) -> [Loss; 3] {
+    pub fn take_lost(&self) -> HashMap<Lane, Loss> {
         std::mem::take(&mut self.lock().lost)
     }
 
@@ -387,7 +450,7 @@ mod tests {
             .filter_map(|item| if let Item::Chunk { lost_before, .. } = item { Some(*lost_before) } else { None })
             .collect();
         assert_eq!(lost, [Loss { bytes: 4, lines: 2 }]);
-        assert_eq!(tap.take_lost()[1], Loss { bytes: 2, lines: 1 });
+        assert_eq!(tap.take_lost().remove(&Lane::Stdout), Some(Loss { bytes: 2, lines: 1 }));
         assert_eq!(tap.take(Duration::ZERO, 1, Duration::ZERO), None);
     }
 

@@ -65,6 +65,7 @@ pub fn run(ctx: &mut Context, args: &DemoArgs) -> Result<Code, CommandError> {
         stderr: false,
         full: false,
         raw: false,
+        http: false,
         json: false,
         jsonl: false,
     };

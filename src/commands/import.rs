@@ -87,7 +87,9 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
     let _lock = LiveLock::take(&ctx.location.path, &session.id)?;
     let mut writer = Writer::begin_import(&ctx.location.path, session, wait_for_lock)?;
     let mut deriver = PieceDeriver::default();
+    let exchanges = source.exchanges()?;
     let mut rows: Vec<Row> = source.gaps()?.into_iter().map(Row::Gap).collect();
+    rows.extend(exchanges.iter().cloned().map(|exchange| Row::Http(Box::new(exchange))));
     let mut weight = 0;
     let mut next_part = 0;
     let mut parts_from = 0;
@@ -125,6 +127,7 @@ fn store(ctx: &Context, source: &FileSource) -> Result<(), CommandError> {
         }
         Ok(())
     })?;
+    deriver.exchanges(&exchanges, |derived| rows.push(Row::Derived(derived)));
     writer.append(&rows, totals, &facts, name)?;
     if let Some(ended) = session.ended_ns {
         writer.end(&session.id, ended, session.end_reason.as_deref().unwrap_or_default(), session.exit_status)?;

@@ -9,6 +9,7 @@ use crate::output::render::messages::{Filter, MessageRows, is_bad, text_of, titl
 use crate::output::render::pretty::Limit;
 use crate::output::styles::{BOLD, paint};
 use crate::output::{json, sanitize, ui};
+use crate::session::frame::payload;
 use crate::session::message::{Kind, Message, Place};
 use crate::session::source::{SessionSource, SourceError};
 use serde::Serialize;
@@ -41,6 +42,9 @@ pub struct InspectArgs {
     /// Show payloads in full
     #[arg(long)]
     pub full: bool,
+    /// List the HTTP exchanges instead, as the network panel of a browser does
+    #[arg(long, conflicts_with_all = ["tool", "errors", "slow", "grep", "stderr", "full", "raw", "jsonl"])]
+    pub http: bool,
     /// Print the exact bytes of one message and nothing else
     #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     pub raw: bool,
@@ -86,6 +90,11 @@ pub fn run(ctx: &mut Context, args: &InspectArgs) -> Result<Code, CommandError> 
     let found = select::find(ctx, reader.as_ref(), session)?;
     let source = &*found.source;
     match place {
+        Some(place) if args.http => Err(CommandError::usage(format!(
+            "`--http` lists the exchanges of a session, and {place} is a message of it"
+        ))
+        .hint(ctx.typed(&format!("inspect {} --http", found.typed)))),
+        None if args.http => super::inspect_http::list(ctx, source, &found.id, &found.typed, args.json),
         Some(place) if args.raw => raw(ctx, source, place, &found.typed),
         Some(place) => one(ctx, args, source, place, &found.id, &found.typed),
         None if args.raw => Err(CommandError::usage("`--raw` prints one message and needs its number")
@@ -137,7 +146,7 @@ fn raw(ctx: &mut Context, source: &dyn SessionSource, place: Place, typed: &str)
     let member = message.as_ref().filter(|message| message.offset > 0 || place.index > 0);
     if let Some(message) = member {
         let bytes = source.bytes(place.seq)?.unwrap_or_default();
-        let map = Bytes::from([(place.seq, bytes)]);
+        let map = Bytes::from([(place.seq, payload(message.channel, &bytes).into_owned())]);
         ctx.ui.out().write_all(text_of(message, &map))?;
         return Ok(Code::Done);
     }
@@ -236,6 +245,8 @@ fn one(
         _ => exchange::render(&title, &members, &bytes, look),
     };
     ctx.ui.print(&text)?;
+    let envelopes = super::inspect_http::envelopes(ctx, source, &owned)?;
+    ctx.ui.print(&envelopes)?;
     let raw = ctx.typed(&format!("inspect {typed} {place} --raw"));
     ctx.ui.next(&format!("{raw}    the exact bytes"));
     Ok(Code::Done)

@@ -4,6 +4,7 @@ use super::Context;
 use crate::error::CommandError;
 use crate::output::render::gist::READ_LIMIT;
 use crate::output::sanitize;
+use crate::session::frame::{Channel, payload};
 use crate::session::message::{Kind, Message};
 use crate::session::source::{SessionSource, SourceError};
 use std::collections::HashMap;
@@ -62,7 +63,7 @@ pub fn pages_from(
     if page.is_empty() { Ok(()) } else { each(&page, &bytes_of(source, &page)?) }
 }
 
-/// Returns the bytes of the frames that messages stand in.
+/// Returns what the frames say that messages stand in: their bytes, or of an event its data.
 ///
 /// # Errors
 /// What kept them from being read.
@@ -73,8 +74,12 @@ pub fn bytes_of(source: &dyn SessionSource, messages: &[Message]) -> Result<Byte
         return Ok(Bytes::new());
     };
     let mut bytes = Bytes::new();
-    source.frames(first..last + 1, READ_LIMIT, &mut |info, _, piece| -> Result<(), SourceError> {
+    source.frames(first..last + 1, READ_LIMIT, &mut |info, part, piece| -> Result<(), SourceError> {
         bytes.entry(info.seq).or_default().extend_from_slice(piece);
+        if info.channel == Channel::Sse && part + 1 >= info.parts {
+            let event = bytes.remove(&info.seq).unwrap_or_default();
+            bytes.insert(info.seq, payload(info.channel, &event).into_owned());
+        }
         Ok(())
     })?;
     Ok(bytes)

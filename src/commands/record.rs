@@ -1,5 +1,6 @@
 //! `record`: runs a server command and records what passes.
 
+use super::record_http::{self, HttpArgs};
 use crate::capture::launch;
 use crate::capture::recorder::{Notice, Notify, Plan, Summary};
 use crate::capture::signals;
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Run a server command and record what it and its client say
 ///
 /// Put it before the command in your client's configuration. Nothing is changed for either side: bytes, times, exit
-/// status and signals are as without it. MCP_TAP_OFF=1 runs the command alone.
+/// status and signals are as without it. MCP_TAP_OFF=1 runs the command alone. With --upstream it stands in front of a
+/// server that is reached over HTTP: it says which URL to put into the client, and records until interrupted.
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
     /// Name the recording; else the server's own name is taken
@@ -29,6 +31,9 @@ pub struct RecordArgs {
     /// The word of others for a server on HTTP: answered with a hint.
     #[arg(long, hide = true, value_name = "URL")]
     pub url: Option<String>,
+    /// How a server over HTTP is reached.
+    #[command(flatten)]
+    pub http: HttpArgs,
     /// The server's command and its arguments
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
@@ -38,14 +43,21 @@ pub struct RecordArgs {
 #[must_use]
 pub fn run(global: &GlobalArgs, args: &RecordArgs) -> u8 {
     let ui = StatusUi::new();
-    if args.url.is_some() {
-        ui.say("HTTP cannot be recorded yet, only stdio");
-        ui.hint("mcp-tap record -- SERVER…       a server that is started by a command");
+    if let Some(url) = &args.url {
+        ui.say("the URL of a server on HTTP follows `--upstream`");
+        ui.hint(&format!("mcp-tap record --upstream {}", sanitize::line(&crate::capture::redact::url(url))));
         return 2;
     }
-    if args.command.is_empty() {
-        ui.say("record needs the command of a server");
+    if args.command.is_empty() && args.http.upstream.is_none() {
+        ui.say("record needs the command of a server, or its URL");
         ui.hint("mcp-tap record -- node build/index.js");
+        ui.hint("mcp-tap record --upstream https://host.example/mcp");
+        return 2;
+    }
+    if args.http.upstream.is_none()
+        && let Some(flag) = args.http.first_flag()
+    {
+        ui.say(&format!("`{flag}` needs `--upstream URL`"));
         return 2;
     }
     if let Some(name) = &args.name
@@ -54,19 +66,27 @@ pub fn run(global: &GlobalArgs, args: &RecordArgs) -> u8 {
         ui.say(&format!("`{}` cannot be a name: {problem}", sanitize::line(name)));
         return 2;
     }
+    if let Some(url) = &args.http.upstream {
+        return record_http::run(ui, &location_of(ui, global), args, url);
+    }
     if crate::config::is_off() {
         let error = stdio::become_server(&args.command);
         return cannot_start(ui, &args.command, &error);
     }
-    let (location, config_error) = crate::config::location(global.store.as_deref());
-    if let Some(error) = config_error {
-        ui.say(&format!("{error}; the default store is used"));
-    }
+    let location = location_of(ui, global);
     let plan = plan(&location, args);
     greet(ui, &location, &plan, args);
     let said = Arc::new(AtomicBool::new(false));
     let recorded = stdio_proxy::record(&args.command, plan.clone(), &notify(ui, Arc::clone(&said)));
     finish(ui, args, &location, &plan, &recorded, said.load(Ordering::Relaxed))
+}
+
+fn location_of(ui: StatusUi, global: &GlobalArgs) -> Location {
+    let (location, config_error) = crate::config::location(global.store.as_deref());
+    if let Some(error) = config_error {
+        ui.say(&format!("{error}; the default store is used"));
+    }
+    location
 }
 
 fn plan(location: &Location, args: &RecordArgs) -> Plan {

@@ -93,6 +93,16 @@ pub fn moment(at_ns: i64) -> String {
     }
 }
 
+/// Returns the time of day, in the user's zone.
+#[must_use]
+pub fn clock_time(at_ns: i64) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    match jiff::Timestamp::from_nanosecond(i128::from(at_ns)) {
+        Ok(at) => at.to_zoned_datetime(zone).strftime("%H:%M:%S").to_string(),
+        Err(_) => "?".into(),
+    }
+}
+
 /// Returns a moment as RFC 3339 in UTC, with milliseconds.
 #[must_use]
 pub fn rfc3339(at_ns: i64) -> String {

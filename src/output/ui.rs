@@ -230,6 +230,11 @@ impl StatusUi {
         let _ = std::io::stderr().write_all(format!("mcp-tap: {text}\n").as_bytes());
     }
 
+    /// Says a line that is told with others of its kind.
+    pub fn line(self, text: &str) {
+        let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    }
+
     /// Says what to do.
     pub fn hint(self, text: &str) {
         let _ = std::io::stderr().write_all(format!("hint: {text}\n").as_bytes());

@@ -101,6 +101,8 @@ pub enum Flaw {
     IdTypeChanged,
     /// A request whose id is still in use.
     IdInUse,
+    /// An event that came before: a stream that was cut was taken up again.
+    Redelivered,
 }
 
 impl Flaw {
@@ -132,6 +134,7 @@ impl Flaw {
             Self::UnknownAnswer => "unknown-answer",
             Self::IdTypeChanged => "id-type-changed",
             Self::IdInUse => "id-in-use",
+            Self::Redelivered => "redelivered",
         }
     }
 }

@@ -81,6 +81,7 @@ impl Live {
             seq: self.lines,
             direction: Direction::ToClient,
             channel: Channel::Stdio,
+            http: None,
             started_ns: None,
             received_ns: 0,
             forwarded_ns: 0,

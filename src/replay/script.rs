@@ -1,6 +1,6 @@
 //! A recording, read for being played: its messages with their texts, and the client's frames.
 
-use crate::session::frame::{Channel, Direction};
+use crate::session::frame::{Channel, Direction, payload};
 use crate::session::message::{Kind, Message, Place};
 use crate::session::source::{LOOK_LIMIT, SessionSource, SourceError};
 use std::collections::{BTreeMap, HashMap};
@@ -52,14 +52,15 @@ pub fn read(source: &dyn SessionSource) -> Result<Script, SourceError> {
         if part + 1 < info.parts {
             return Ok(());
         }
+        let said = payload(info.channel, &whole);
         let first = messages.partition_point(|message| message.place.seq < info.seq);
         for message in messages.iter().skip(first).take_while(|message| message.place.seq == info.seq) {
             if matches!(message.kind, Kind::Blank | Kind::Stray | Kind::Invalid) || message.first_seq.is_some() {
                 continue;
             }
             let from = usize::try_from(message.offset).unwrap_or(usize::MAX);
-            let to = from.saturating_add(usize::try_from(message.length).unwrap_or(usize::MAX)).min(whole.len());
-            texts.insert(message.place, whole.get(from..to).unwrap_or_default().into());
+            let to = from.saturating_add(usize::try_from(message.length).unwrap_or(usize::MAX)).min(said.len());
+            texts.insert(message.place, said.get(from..to).unwrap_or_default().into());
         }
         if info.direction == Direction::ToServer {
             frames.insert(info.seq, whole.clone());

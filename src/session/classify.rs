@@ -173,6 +173,7 @@ mod tests {
                 seq: seq as u64,
                 direction: Direction::ToClient,
                 channel: Channel::Stdio,
+                http: None,
                 started_ns: None,
                 received_ns: 0,
                 forwarded_ns: 0,

@@ -3,6 +3,9 @@
 //! Each side has ids of its own; an answer goes to the unanswered request with that id from the other side. Ids are
 //! equal by type and exact value (`1` = `1.0`); a partner whose id has another type (`"1"`) is accepted and reported,
 //! since real peers do that. A request that was cancelled can still be answered, too late.
+//!
+//! Over HTTP an answer goes to the request of its own exchange first; up to 2025-11-25 it may come on another one, from
+//! 2026-07-28 on it may not: there the request is bound to its exchange, and several clients may use one id at once.
 
 use super::frame::Direction;
 use super::message::Place;
@@ -63,6 +66,17 @@ pub struct OpenRequest {
     pub token: Option<IdKey>,
     /// When it was given up, ns since the session began.
     pub gave_up_ns: Option<i64>,
+    /// The HTTP exchange it came in.
+    pub http: Option<u64>,
+    /// True if only that exchange can answer it.
+    pub bound: bool,
+}
+
+impl OpenRequest {
+    /// Returns true if an answer that came in this exchange may be meant for it.
+    fn is_reached_from(&self, http: Option<u64>) -> bool {
+        !self.bound || self.http == http
+    }
 }
 
 /// The request that an answer belongs to.
@@ -79,8 +93,11 @@ struct Side {
     open: HashMap<IdKey, Vec<OpenRequest>>,
     tokens: HashMap<IdKey, Place>,
     // Places of the requests that could own a question or a log line, long-lived ones left out.
-    working: std::collections::BTreeSet<Place>,
+    working: std::collections::BTreeMap<Place, Exchange>,
 }
+
+/// The HTTP exchange of a request, and whether it is bound to it.
+type Exchange = (Option<u64>, bool);
 
 /// Keeps the open requests of both sides.
 #[derive(Debug, Default)]
@@ -104,23 +121,23 @@ impl Correlator {
             side.tokens.insert(token.clone(), request.place);
         }
         if !crate::protocol::method::is_long_lived(&request.method) {
-            side.working.insert(request.place);
+            side.working.insert(request.place, (request.http, request.bound));
         }
         let same = side.open.entry(IdKey::of(id)).or_default();
-        let free = same.iter().all(|earlier| earlier.gave_up_ns.is_some());
+        let free = same.iter().all(|earlier| earlier.gave_up_ns.is_some() || !earlier.is_reached_from(request.http));
         same.push(request);
         free
     }
 
     /// Closes the request that an answer travelling `sent` answers.
-    pub fn answer(&mut self, sent: Direction, id: &str) -> Option<Match> {
+    pub fn answer(&mut self, sent: Direction, id: &str, http: Option<u64>) -> Option<Match> {
         let side = self.side(sent.other());
         let key = IdKey::of(id);
-        if let Some(request) = side.take(&key) {
+        if let Some(request) = side.take(&key, http) {
             return Some(Match { request, type_changed: false });
         }
         // `1.0` and `1e0` are `1`; a number as a string, or a string as a number, is another type.
-        let request = side.take(&key.other_type()?)?;
+        let request = side.take(&key.other_type()?, http)?;
         Some(Match { request, type_changed: true })
     }
 
@@ -144,20 +161,45 @@ impl Correlator {
 
     /// Returns the open request with that id, without closing it.
     #[must_use]
-    pub fn find(&mut self, sender: Direction, id: &str) -> Option<OpenRequest> {
-        self.side(sender).open.get(&IdKey::of(id))?.first().cloned()
+    pub fn find(&mut self, sender: Direction, id: &str, http: Option<u64>) -> Option<OpenRequest> {
+        let same = self.side(sender).open.get(&IdKey::of(id))?;
+        same.iter().find(|request| http.is_some() && request.http == http).or(same.first()).cloned()
+    }
+
+    /// Takes away the requests that only this exchange could have answered: it has ended.
+    pub fn end_exchange(&mut self, http: u64) -> Vec<OpenRequest> {
+        let side = &mut self.client;
+        let mut ended = Vec::new();
+        let is_ended = |request: &OpenRequest| request.bound && request.http == Some(http);
+        side.open.retain(|_, same| {
+            ended.extend(same.extract_if(.., |request| is_ended(request)));
+            !same.is_empty()
+        });
+        for request in &ended {
+            side.working.remove(&request.place);
+            if let Some(token) = &request.token
+                && side.tokens.get(token) == Some(&request.place)
+            {
+                side.tokens.remove(token);
+            }
+        }
+        ended
     }
 
     /// Returns the one request of the client that is being worked on, if there is exactly one.
     ///
-    /// On stdio nothing else says which call a question or a log line belongs to.
+    /// On stdio nothing else says which call a question or a log line belongs to; over HTTP the exchange may.
     #[must_use]
-    pub fn only_call(&self) -> Option<Place> {
-        let mut working = self.client.working.iter();
-        match (working.next(), working.next()) {
-            (Some(place), None) => Some(*place),
-            _ => None,
-        }
+    pub fn only_call(&self, http: Option<u64>) -> Option<Place> {
+        let only = |wanted: &dyn Fn(&Exchange) -> bool| {
+            let mut working = self.client.working.iter().filter(|(_, exchange)| wanted(exchange));
+            match (working.next(), working.next()) {
+                (Some((place, _)), None) => Some(*place),
+                _ => None,
+            }
+        };
+        let here = http.and_then(|_| only(&|exchange| exchange.0 == http));
+        here.or_else(|| only(&|exchange| !exchange.1))
     }
 
     /// Returns how many requests of the client wait for an answer, long-lived ones left out.
@@ -168,10 +210,16 @@ impl Correlator {
 }
 
 impl Side {
-    fn take(&mut self, key: &IdKey) -> Option<OpenRequest> {
+    fn take(&mut self, key: &IdKey, http: Option<u64>) -> Option<OpenRequest> {
         let same = self.open.get_mut(key)?;
-        let at = same.iter().position(|request| request.gave_up_ns.is_none()).unwrap_or(0);
-        let request = (at < same.len()).then(|| same.remove(at))?;
+        let here = |request: &OpenRequest| http.is_some() && request.http == http;
+        let alive = |request: &OpenRequest| request.gave_up_ns.is_none();
+        let at = same
+            .iter()
+            .position(|request| here(request) && alive(request))
+            .or_else(|| same.iter().position(|request| !request.bound && alive(request)))
+            .or_else(|| same.iter().position(|request| request.is_reached_from(http)))?;
+        let request = same.remove(at);
         if same.is_empty() {
             self.open.remove(key);
         }
@@ -197,11 +245,13 @@ mod tests {
             revision: None,
             token: None,
             gave_up_ns: None,
+            http: None,
+            bound: false,
         }
     }
 
     fn answered(correlator: &mut Correlator, sent: Direction, id: &str) -> Option<(u64, bool)> {
-        correlator.answer(sent, id).map(|found| (found.request.place.seq, found.type_changed))
+        correlator.answer(sent, id, None).map(|found| (found.request.place.seq, found.type_changed))
     }
 
     #[test]
@@ -247,19 +297,49 @@ mod tests {
         assert_eq!(correlator.give_up(Direction::ToClient, "7", 60), None);
         assert!(correlator.open(Direction::ToServer, "7", request(1)));
         assert_eq!(answered(&mut correlator, Direction::ToClient, "7"), Some((1, false)));
-        let late = correlator.answer(Direction::ToClient, "7").map(|found| found.request);
+        let late = correlator.answer(Direction::ToClient, "7", None).map(|found| found.request);
         assert_eq!(late.map(|r| (r.place.seq, r.gave_up_ns)), Some((0, Some(50))));
     }
 
     #[test]
     fn only_a_call_that_is_alone_can_own_a_question() {
         let mut correlator = Correlator::default();
-        assert_eq!(correlator.only_call(), None);
+        assert_eq!(correlator.only_call(None), None);
         correlator.open(Direction::ToServer, "1", request(0));
         let listen = OpenRequest { method: "subscriptions/listen".into(), ..request(1) };
         correlator.open(Direction::ToServer, "2", listen);
-        assert_eq!(correlator.only_call().map(|place| place.seq), Some(0));
+        assert_eq!(correlator.only_call(None).map(|place| place.seq), Some(0));
         correlator.open(Direction::ToServer, "3", request(2));
-        assert_eq!(correlator.only_call(), None);
+        assert_eq!(correlator.only_call(None), None);
+    }
+
+    #[test]
+    fn a_bound_request_is_answered_by_its_own_exchange_only() {
+        let mut correlator = Correlator::default();
+        let bound = |seq, http| OpenRequest { http: Some(http), bound: true, ..request(seq) };
+        assert!(correlator.open(Direction::ToServer, "1", bound(0, 0)));
+        assert!(correlator.open(Direction::ToServer, "1", bound(1, 1)));
+        let mut answer = |http| correlator.answer(Direction::ToClient, "1", Some(http)).map(|m| m.request.place.seq);
+        assert_eq!((answer(2), answer(1), answer(1), answer(0)), (None, Some(1), None, Some(0)));
+    }
+
+    #[test]
+    fn up_to_2025_an_answer_may_come_on_another_exchange() {
+        let mut correlator = Correlator::default();
+        let free = |seq, http| OpenRequest { http: Some(http), ..request(seq) };
+        correlator.open(Direction::ToServer, "1", free(0, 0));
+        correlator.open(Direction::ToServer, "2", free(1, 1));
+        let found = correlator.answer(Direction::ToClient, "1", Some(7)).map(|found| found.request.place.seq);
+        assert_eq!(found, Some(0));
+        assert_eq!(correlator.end_exchange(1), []);
+        assert!(correlator.answer(Direction::ToClient, "2", Some(8)).is_some());
+    }
+
+    #[test]
+    fn an_exchange_that_ends_takes_its_bound_requests_with_it() {
+        let mut correlator = Correlator::default();
+        correlator.open(Direction::ToServer, "1", OpenRequest { http: Some(3), bound: true, ..request(0) });
+        assert_eq!((correlator.end_exchange(3).len(), correlator.waiting()), (1, 0));
+        assert_eq!(correlator.answer(Direction::ToClient, "1", Some(3)), None);
     }
 }

@@ -5,13 +5,17 @@
 
 use super::classify::{Classified, Classifier};
 use super::correlate::{Correlator, IdKey, OpenRequest};
+use super::events::SeenEvents;
 use super::frame::{Channel, Direction, FrameInfo};
+use super::http::{HttpEnding, HttpExchange};
 use super::message::{Answer, Kind, Message, Outcome, Place};
 use super::session::Peer;
-use crate::protocol::envelope::{Envelope, Scan};
+use crate::protocol::envelope::{Envelope, EnvelopeScanner, Scan, scan};
 use crate::protocol::interest::Slot;
 use crate::protocol::jsonrpc::Flaw;
+use crate::protocol::sse::{Event, EventReader};
 use crate::protocol::{method, revision};
+use std::hash::{DefaultHasher, Hasher};
 
 /// Rises whenever the same frames give other messages; stores derive theirs again then.
 pub const CLASSIFIER_VERSION: i64 = 1;
@@ -67,6 +71,8 @@ pub struct Deriver {
     negotiated: Option<String>,
     facts: Facts,
     facts_changed: bool,
+    events: SeenEvents,
+    redelivered: bool,
 }
 
 impl Deriver {
@@ -102,7 +108,10 @@ impl Deriver {
         terminated: bool,
         mut emit: impl FnMut(Derived),
     ) {
-        let classifier = match (info.direction, info.channel) {
+        // Bodies and events are understood alone: no message goes on in the next one.
+        let mut alone = Classifier::default();
+        let classifier = match (info.direction, info.http) {
+            (_, Some(_)) => &mut alone,
             (Direction::ToServer, _) => &mut self.to_server,
             (Direction::ToClient, _) => &mut self.to_client,
         };
@@ -110,6 +119,25 @@ impl Deriver {
         for (index, classified) in messages.into_iter().enumerate() {
             let place = Place { seq: info.seq, index: u32::try_from(index).unwrap_or(u32::MAX) };
             self.message(info, place, classified, &mut emit);
+        }
+        self.redelivered = false;
+    }
+
+    /// Notes the id and the data, as a hash, of the event that the next frame is.
+    pub fn event(&mut self, id: Option<&[u8]>, data: u64) {
+        self.redelivered = id.is_some_and(|id| !id.is_empty() && !self.events.is_new(id, data));
+    }
+
+    /// Notes that an HTTP exchange has ended: what only it could have answered is not answered any more.
+    pub fn exchange_ended(&mut self, exchange: &HttpExchange, mut emit: impl FnMut(Derived)) {
+        let Some(at_ns) = exchange.ended_ns else { return };
+        for request in self.correlator.end_exchange(exchange.n) {
+            // Leaving is how a client cancels there (2026-07-28); a subscription is ended by it.
+            let left = exchange.ending == Some(HttpEnding::ClientLeft);
+            if left && request.gave_up_ns.is_none() && !method::is_long_lived(&request.method) {
+                self.facts.bad += u64::from(request.method == "tools/call");
+                emit(Derived::GaveUp { request: request.place, at_ns });
+            }
         }
     }
 
@@ -138,12 +166,15 @@ impl Deriver {
             answer: None,
         };
         match kind {
-            Kind::Request => self.request(&mut message, &envelope, &mut flaws),
-            Kind::Notification => self.notification(&mut message, &envelope, emit),
-            Kind::Result | Kind::Error => self.answer(&mut message, &envelope, &mut flaws, emit),
+            // What an event says a second time was understood the first time.
+            _ if self.redelivered => flaws.push(Flaw::Redelivered),
+            Kind::Request => self.request(&mut message, info.http, &envelope, &mut flaws),
+            Kind::Notification => self.notification(&mut message, info.http, &envelope, emit),
+            Kind::Result | Kind::Error => self.answer(&mut message, info.http, &envelope, &mut flaws, emit),
             Kind::Blank | Kind::Stray | Kind::Invalid => {}
         }
-        if matches!(kind, Kind::Request | Kind::Notification | Kind::Result | Kind::Error) {
+        let says = matches!(kind, Kind::Request | Kind::Notification | Kind::Result | Kind::Error);
+        if says && !self.redelivered {
             self.facts.messages += 1;
             if let Some(revision) = &message.revision {
                 self.saw_revision(revision);
@@ -158,7 +189,7 @@ impl Deriver {
         emit(Derived::Message(Box::new(message)));
     }
 
-    fn request(&mut self, message: &mut Message, envelope: &Envelope, flaws: &mut Vec<Flaw>) {
+    fn request(&mut self, message: &mut Message, http: Option<u64>, envelope: &Envelope, flaws: &mut Vec<Flaw>) {
         let name = message.method.clone().unwrap_or_default();
         let asked = envelope.string(Slot::AskedRevision);
         message.revision = asked.filter(|text| revision::looks_like_one(text)).or_else(|| self.negotiated.clone());
@@ -168,8 +199,12 @@ impl Deriver {
                 self.facts.calls += 1;
             }
         } else {
-            message.concerns = self.correlator.only_call();
+            message.concerns = self.correlator.only_call(http);
         }
+        let bound = http.is_some()
+            && message.direction == Direction::ToServer
+            && name != "initialize"
+            && message.revision.as_deref().is_some_and(revision::is_modern);
         let request = OpenRequest {
             place: message.place,
             method: name,
@@ -177,6 +212,8 @@ impl Deriver {
             revision: message.revision.clone(),
             token: envelope.text(Slot::ProgressToken).map(IdKey::of),
             gave_up_ns: None,
+            http,
+            bound,
         };
         let id = message.rpc_id.clone().unwrap_or_default();
         if !self.correlator.open(message.direction, &id, request) {
@@ -184,27 +221,39 @@ impl Deriver {
         }
     }
 
-    fn notification(&mut self, message: &mut Message, envelope: &Envelope, emit: &mut impl FnMut(Derived)) {
+    fn notification(
+        &mut self,
+        message: &mut Message,
+        http: Option<u64>,
+        envelope: &Envelope,
+        emit: &mut impl FnMut(Derived),
+    ) {
         let name = message.method.as_deref().unwrap_or_default();
         if method::is_cancellation(name) {
-            self.cancellation(message, envelope, emit);
+            self.cancellation(message, http, envelope, emit);
         } else if let Some(token) = envelope.text(Slot::ProgressOf) {
             message.concerns = self.correlator.progress_of(message.direction, token);
         } else if let Some(id) = envelope.text(Slot::SubscriptionId) {
-            let listen = self.correlator.find(message.direction.other(), id);
+            let listen = self.correlator.find(message.direction.other(), id, http);
             message.concerns = listen.as_ref().map(|listen| listen.place);
             message.revision = listen.and_then(|listen| listen.revision);
         } else if message.direction == Direction::ToClient && name == "notifications/message" {
-            message.concerns = self.correlator.only_call();
+            message.concerns = self.correlator.only_call(http);
         }
         if message.revision.is_none() {
             message.revision = self.negotiated.clone().or_else(|| self.facts.revisions.last().cloned());
         }
     }
 
-    fn cancellation(&mut self, message: &mut Message, envelope: &Envelope, emit: &mut impl FnMut(Derived)) {
+    fn cancellation(
+        &mut self,
+        message: &mut Message,
+        http: Option<u64>,
+        envelope: &Envelope,
+        emit: &mut impl FnMut(Derived),
+    ) {
         let Some(id) = envelope.text(Slot::CancelledId) else { return };
-        let open = self.correlator.find(message.direction, id);
+        let open = self.correlator.find(message.direction, id, http);
         if let Some(listen) = open.filter(|request| method::is_long_lived(&request.method)) {
             // That is how a subscription ends: nobody gave anything up, and its answer still counts.
             message.concerns = Some(listen.place);
@@ -223,6 +272,7 @@ impl Deriver {
     fn answer(
         &mut self,
         message: &mut Message,
+        http: Option<u64>,
         envelope: &Envelope,
         flaws: &mut Vec<Flaw>,
         emit: &mut impl FnMut(Derived),
@@ -231,7 +281,7 @@ impl Deriver {
         message.outcome = Some(outcome);
         message.error_code = envelope.text(Slot::ErrorCode).and_then(|code| code.parse().ok());
         let id = message.rpc_id.as_deref().filter(|id| *id != "null");
-        let Some(found) = id.and_then(|id| self.correlator.answer(message.direction, id)) else {
+        let Some(found) = id.and_then(|id| self.correlator.answer(message.direction, id, http)) else {
             if id.is_some() {
                 flaws.push(Flaw::UnknownAnswer);
             }
@@ -314,12 +364,66 @@ pub fn is_terminated(channel: Channel, bytes: &[u8]) -> bool {
     }
 }
 
+/// Reads the content of frames: whole, or part by part as it comes.
+#[derive(Debug, Default)]
+pub struct Content {
+    scanner: EnvelopeScanner,
+    event: EventReader,
+    data: DefaultHasher,
+    last: Option<u8>,
+}
+
+impl Content {
+    /// Takes the next part of a long frame.
+    pub fn part(&mut self, channel: Channel, bytes: &[u8]) {
+        self.last = bytes.last().copied().or(self.last);
+        if channel != Channel::Sse {
+            self.scanner.push(bytes);
+            return;
+        }
+        let Self { scanner, event, data, .. } = self;
+        event.push(bytes, |piece| {
+            scanner.push(piece);
+            data.write(piece);
+        });
+    }
+
+    /// Tells a deriver of the frame whose parts these were.
+    pub fn finish(self, info: &FrameInfo, deriver: &mut Deriver, emit: impl FnMut(Derived)) {
+        if info.channel == Channel::Sse {
+            deriver.event(self.event.id(), self.data.finish());
+        }
+        let terminated = self.last.is_some_and(|last| is_terminated(info.channel, &[last]));
+        deriver.frame(info, self.scanner.finish(), None, terminated, emit);
+    }
+}
+
+/// Tells a deriver of a frame that is at hand as a whole.
+pub fn whole(info: &FrameInfo, bytes: &[u8], deriver: &mut Deriver, emit: impl FnMut(Derived)) {
+    if info.channel == Channel::Sse {
+        let event = Event::parse(bytes);
+        let data = event.data.unwrap_or_default();
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&data);
+        deriver.event(event.id, hasher.finish());
+        deriver.frame(info, scan(&data), Some(&data), true, emit);
+        return;
+    }
+    let terminated = is_terminated(info.channel, bytes);
+    // What comes on stderr is text: nobody asks whether it is JSON.
+    let found = if info.channel == Channel::Stderr { blank_or_text(bytes) } else { scan(bytes) };
+    deriver.frame(info, found, Some(bytes), terminated, emit);
+}
+
+fn blank_or_text(bytes: &[u8]) -> Scan {
+    if bytes.iter().all(u8::is_ascii_whitespace) { scan(b"") } else { scan(b"x") }
+}
+
 /// Derives messages from frames that are read back, whole or part by part.
 #[derive(Debug, Default)]
 pub struct PieceDeriver {
     deriver: Deriver,
-    scanner: crate::protocol::envelope::EnvelopeScanner,
-    last: Option<u8>,
+    content: Content,
 }
 
 impl PieceDeriver {
@@ -332,16 +436,19 @@ impl PieceDeriver {
     /// Takes the next piece: a whole frame (`info.parts` is 0), or the part `part` of one.
     pub fn piece(&mut self, info: &FrameInfo, part: u32, bytes: &[u8], emit: impl FnMut(Derived)) {
         if info.parts == 0 {
-            let terminated = is_terminated(info.channel, bytes);
-            self.deriver.frame(info, crate::protocol::envelope::scan(bytes), Some(bytes), terminated, emit);
+            whole(info, bytes, &mut self.deriver, emit);
             return;
         }
-        self.scanner.push(bytes);
-        self.last = bytes.last().copied().or(self.last);
+        self.content.part(info.channel, bytes);
         if part + 1 == info.parts {
-            let scan = std::mem::take(&mut self.scanner).finish();
-            let terminated = self.last.is_some_and(|last| is_terminated(info.channel, &[last]));
-            self.deriver.frame(info, scan, None, terminated, emit);
+            std::mem::take(&mut self.content).finish(info, &mut self.deriver, emit);
+        }
+    }
+
+    /// Takes the HTTP exchanges of a session whose frames were all taken.
+    pub fn exchanges(&mut self, exchanges: &[HttpExchange], mut emit: impl FnMut(Derived)) {
+        for exchange in exchanges {
+            self.deriver.exchange_ended(exchange, &mut emit);
         }
     }
 }

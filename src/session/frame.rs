@@ -1,6 +1,7 @@
 //! Frames: one wire unit each, exact bytes.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Which way a frame travelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,6 +69,8 @@ pub struct FrameInfo {
     pub direction: Direction,
     /// What carried it.
     pub channel: Channel,
+    /// The HTTP exchange it travelled in.
+    pub http: Option<u64>,
     /// When its first byte was received, if that was in an earlier read; ns since the session began.
     pub started_ns: Option<i64>,
     /// When its last byte was received, ns since the session began.
@@ -80,6 +83,17 @@ pub struct FrameInfo {
     pub parts: u32,
     /// True if something in it was masked before it was stored.
     pub redacted: bool,
+}
+
+/// Returns what a frame says: of an event its data, of anything else its bytes.
+///
+/// Places of messages count in this text.
+#[must_use]
+pub fn payload(channel: Channel, bytes: &[u8]) -> Cow<'_, [u8]> {
+    match channel {
+        Channel::Sse => crate::protocol::sse::data_of(bytes),
+        Channel::Stdio | Channel::Stderr | Channel::HttpBody => Cow::Borrowed(bytes),
+    }
 }
 
 /// A frame with its bytes.

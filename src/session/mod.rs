@@ -6,8 +6,10 @@
 pub mod classify;
 pub mod correlate;
 pub mod derive;
+pub mod events;
 pub mod exchange;
 pub mod frame;
+pub mod http;
 pub mod mask;
 pub mod message;
 pub mod needle;

@@ -1,6 +1,7 @@
 //! Where a recording is read from: a store and a session file are the same thing to a reader.
 
 use super::frame::{FrameInfo, Gap};
+use super::http::HttpExchange;
 use super::message::Message;
 use super::session::Session;
 use std::ops::{ControlFlow, Range};
@@ -50,6 +51,14 @@ pub trait SessionSource {
     /// # Errors
     /// What kept it from being read.
     fn gaps(&self) -> Result<Vec<Gap>, SourceError>;
+
+    /// Returns the HTTP exchanges, by their numbers; a session on stdio has none.
+    ///
+    /// # Errors
+    /// What kept them from being read.
+    fn exchanges(&self) -> Result<Vec<HttpExchange>, SourceError> {
+        Ok(Vec::new())
+    }
 
     /// Returns the bytes of one frame, or `None` if there is no such frame.
     ///

@@ -1,7 +1,9 @@
 //! Reads a session file, line by line.
 
 use super::FORMAT;
+use super::sse::Sse;
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
+use crate::session::http::HttpExchange;
 use crate::session::session::{Session, is_id};
 use base64::Engine;
 use serde::Deserialize;
@@ -81,6 +83,8 @@ struct FrameLine<'a> {
     first_ns: Option<i64>,
     dir: Direction,
     ch: Option<Channel>,
+    http: Option<u64>,
+    sse: Option<Sse>,
     #[serde(default)]
     redacted: bool,
     #[serde(default)]
@@ -94,6 +98,25 @@ struct FrameLine<'a> {
     base64: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct HttpLine {
+    http: HttpExchange,
+}
+
+/// Reads the line of an HTTP exchange.
+///
+/// # Errors
+/// Says what is wrong with the line; `number` is its number in the file, from 1.
+pub fn http(line: &[u8], number: usize) -> Result<HttpExchange, DecodeError> {
+    let read: HttpLine =
+        serde_json::from_slice(line).map_err(|e| DecodeError::Line { line: number, what: said(&e) })?;
+    if read.http.n > u64::from(u32::MAX) {
+        let what = format!("exchange {} has too large a number", read.http.n);
+        return Err(DecodeError::Line { line: number, what });
+    }
+    Ok(read.http)
+}
+
 /// Reads the line of a frame: all about it, which of its parts this is, and its bytes.
 ///
 /// # Errors
@@ -104,11 +127,12 @@ pub fn frame(line: &[u8], number: usize, default: Channel) -> Result<(FrameInfo,
     let channel = read.ch.unwrap_or(default);
     let bytes = match (read.message, read.text, read.base64) {
         (Some(message), None, None) => {
-            let mut bytes = message.get().as_bytes().to_vec();
-            if channel == Channel::Stdio {
-                bytes.push(b'\n');
+            let message = message.get().as_bytes();
+            match channel {
+                Channel::Stdio => [message, b"\n"].concat(),
+                Channel::Sse => read.sse.unwrap_or_default().spell(message),
+                Channel::HttpBody | Channel::Stderr => message.to_vec(),
             }
-            bytes
         }
         (None, Some(text), None) => text.into_bytes(),
         (None, None, Some(text)) => base64::engine::general_purpose::STANDARD
@@ -119,6 +143,9 @@ pub fn frame(line: &[u8], number: usize, default: Channel) -> Result<(FrameInfo,
     if read.seq > u64::from(u32::MAX) {
         return Err(wrong(format!("frame {} has too large a number", read.seq)));
     }
+    if read.http.is_some_and(|exchange| exchange > u64::from(u32::MAX)) {
+        return Err(wrong("the number of its exchange is too large".into()));
+    }
     if read.part > 0 && read.part >= read.parts {
         return Err(wrong(format!("part {} of {} parts", read.part, read.parts)));
     }
@@ -126,6 +153,7 @@ pub fn frame(line: &[u8], number: usize, default: Channel) -> Result<(FrameInfo,
         seq: read.seq,
         direction: read.dir,
         channel,
+        http: read.http,
         started_ns: read.first_ns,
         received_ns: read.at_ns,
         forwarded_ns: read.fwd_ns,

@@ -1,7 +1,9 @@
 //! Writes a session file.
 
+use super::sse::Sse;
 use crate::protocol::envelope::{Shape, scan};
 use crate::session::frame::{Channel, FrameInfo};
+use crate::session::http::HttpExchange;
 use crate::session::source::{SessionSource, SourceError};
 use base64::Engine;
 use serde::Serialize;
@@ -26,12 +28,31 @@ pub fn session(source: &dyn SessionSource, out: &mut dyn Write, step: &mut dyn F
     line.push(b'\n');
     out.write_all(&line).map_err(SourceError::of)?;
     let default = if source.session().transport == "http" { Channel::HttpBody } else { Channel::Stdio };
+    let exchanges = source.exchanges()?;
+    let mut next = exchanges.iter().peekable();
     source.frames(0..u64::MAX, u64::MAX, &mut |info, part, bytes| {
         line.clear();
+        // An exchange stands before its first frame, and those without frames in the order of their numbers.
+        while let Some(exchange) = next.next_if(|exchange| info.http.is_some_and(|number| exchange.n <= number)) {
+            http(exchange, &mut line)?;
+        }
         frame(info, part, bytes, default, &mut line);
         step(bytes.len() as u64);
         out.write_all(&line).map_err(SourceError::of)
-    })
+    })?;
+    line.clear();
+    for exchange in next {
+        http(exchange, &mut line)?;
+    }
+    out.write_all(&line).map_err(SourceError::of)
+}
+
+/// Writes an HTTP exchange as a line.
+fn http(exchange: &HttpExchange, line: &mut Vec<u8>) -> Result<(), SourceError> {
+    line.extend_from_slice(b"{\"http\":");
+    serde_json::to_writer(&mut *line, exchange).map_err(SourceError::of)?;
+    line.extend_from_slice(b"}\n");
+    Ok(())
 }
 
 /// Writes one frame, or one part of it, as a line.
@@ -44,6 +65,9 @@ pub fn frame(info: &FrameInfo, part: u32, bytes: &[u8], default: Channel, line: 
     if info.channel != default {
         head.push_str(&format!(",\"ch\":\"{}\"", info.channel.as_str()));
     }
+    if let Some(exchange) = info.http {
+        head.push_str(&format!(",\"http\":{exchange}"));
+    }
     if info.redacted {
         head.push_str(",\"redacted\":true");
     }
@@ -51,7 +75,15 @@ pub fn frame(info: &FrameInfo, part: u32, bytes: &[u8], default: Channel, line: 
         head.push_str(&format!(",\"part\":{part},\"parts\":{},\"length\":{}", info.parts, info.length));
     }
     line.extend_from_slice(head.as_bytes());
-    if let Some(message) = exact_message(info, bytes) {
+    if let Some((spelling, message)) = exact_event(info, bytes) {
+        if spelling != Sse::default() {
+            line.extend_from_slice(b",\"sse\":");
+            // Writing a structure of strings into a vector cannot fail.
+            let _ = serde_json::to_writer(&mut *line, &spelling);
+        }
+        line.extend_from_slice(b",\"message\":");
+        line.extend_from_slice(message);
+    } else if let Some(message) = exact_message(info, bytes) {
         line.extend_from_slice(b",\"message\":");
         line.extend_from_slice(message);
     } else if let Ok(text) = std::str::from_utf8(bytes) {
@@ -76,14 +108,26 @@ fn exact_message<'a>(info: &FrameInfo, bytes: &'a [u8]) -> Option<&'a [u8]> {
         Channel::HttpBody => bytes,
         Channel::Stderr | Channel::Sse => return None,
     };
-    let blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-    if blank(text.first()) || blank(text.last()) || memchr::memchr2(b'\r', b'\n', text).is_some() {
+    is_exact(text).then_some(text)
+}
+
+/// Returns the spelling and the message of an event that is exactly these.
+fn exact_event<'a>(info: &FrameInfo, bytes: &'a [u8]) -> Option<(Sse, &'a [u8])> {
+    if info.parts > 0 || info.channel != Channel::Sse {
         return None;
     }
+    Sse::of(bytes).filter(|(_, message)| is_exact(message))
+}
+
+/// Returns true if a text is JSON that can stand in a line as it is.
+fn is_exact(text: &[u8]) -> bool {
+    let blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+    if blank(text.first()) || blank(text.last()) || memchr::memchr2(b'\r', b'\n', text).is_some() {
+        return false;
+    }
     let found = scan(text);
-    let well = matches!(found.shape, Shape::Object | Shape::Array | Shape::Scalar)
+    matches!(found.shape, Shape::Object | Shape::Array | Shape::Scalar)
         && found.not_json_at.is_none()
         && found.not_utf8_at.is_none()
-        && !found.byte_order_mark;
-    well.then_some(text)
+        && !found.byte_order_mark
 }

@@ -3,6 +3,7 @@
 use super::decode::{self, DecodeError, Header};
 use crate::session::derive::{PieceDeriver, apply};
 use crate::session::frame::{Channel, FrameInfo, Gap};
+use crate::session::http::HttpExchange;
 use crate::session::message::Message;
 use crate::session::session::Session;
 use crate::session::source::{EachPiece, SessionSource, SourceError};
@@ -17,6 +18,7 @@ pub struct FileSource {
     // One entry a line: the frame, which part, and where the line stands.
     lines: Vec<(FrameInfo, u32, Range<usize>, usize)>,
     messages: Vec<Message>,
+    exchanges: Vec<HttpExchange>,
     default: Channel,
 }
 
@@ -31,6 +33,7 @@ impl FileSource {
         let default = if header.session.transport == "http" { Channel::HttpBody } else { Channel::Stdio };
         let mut lines: Vec<(FrameInfo, u32, Range<usize>, usize)> = Vec::new();
         let mut messages = Vec::new();
+        let mut exchanges: Vec<HttpExchange> = Vec::new();
         let mut at = HashMap::new();
         let mut deriver = PieceDeriver::default();
         let mut from = end + 1;
@@ -42,8 +45,16 @@ impl FileSource {
             let line = rest.get(..length).unwrap_or_default();
             let span = from..from + length;
             from += length + 1;
-            // Only frames stand below the first line; a line of a later format is passed over.
-            if line.is_empty() || line.starts_with(b"{\"http\":") {
+            if line.is_empty() {
+                continue;
+            }
+            if line.starts_with(b"{\"http\":") {
+                let exchange = decode::http(line, number)?;
+                if let Some(before) = exchanges.last().filter(|before: &&HttpExchange| before.n >= exchange.n) {
+                    let what = format!("exchange {} does not follow {}", exchange.n, before.n);
+                    return Err(DecodeError::Line { line: number, what });
+                }
+                exchanges.push(exchange);
                 continue;
             }
             let (info, part, bytes) = decode::frame(line, number, default)?;
@@ -59,7 +70,8 @@ impl FileSource {
             deriver.piece(&info, part, &bytes, |derived| apply(derived, &mut messages, &mut at));
             lines.push((info, part, span, number));
         }
-        Ok(Self { header, data, lines, messages, default })
+        deriver.exchanges(&exchanges, |derived| apply(derived, &mut messages, &mut at));
+        Ok(Self { header, data, lines, messages, exchanges, default })
     }
 
     /// Returns what the frames tell of the session as a whole.
@@ -107,5 +119,9 @@ impl SessionSource for FileSource {
 
     fn gaps(&self) -> Result<Vec<Gap>, SourceError> {
         Ok(self.header.gaps.clone())
+    }
+
+    fn exchanges(&self) -> Result<Vec<HttpExchange>, SourceError> {
+        Ok(self.exchanges.clone())
     }
 }

@@ -4,10 +4,14 @@
 pub const APPLICATION_ID: i64 = 0x4D43_5054;
 
 /// Each layout as the change from the one before.
-pub const MIGRATIONS: [&str; 2] = [include_str!("migrations/0001_init.sql"), include_str!("migrations/0002_masks.sql")];
+pub const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001_init.sql"), include_str!("migrations/0002_masks_and_http.sql")];
 
 /// Shows an older layout as if it were the newest, to a reader that may not write.
 pub const AS_NEWEST: &str = "CREATE TEMP VIEW sessions AS SELECT *, '[]' AS masks FROM main.sessions";
+
+/// The first layout whose `http_requests` are written.
+pub const HTTP: i64 = 2;
 
 /// Returns the newest layout.
 #[must_use]

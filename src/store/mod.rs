@@ -5,6 +5,7 @@
 
 pub mod delete;
 pub mod error;
+mod http;
 pub mod liveness;
 pub mod location;
 pub mod migrations;
@@ -14,6 +15,7 @@ pub mod reader;
 pub mod reindex;
 pub mod retention;
 pub mod rows;
+pub mod salt;
 pub mod watch;
 pub mod writer;
 

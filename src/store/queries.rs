@@ -29,7 +29,11 @@ pub(super) const END_SESSION: &str = "UPDATE sessions SET ended = ?2, end_reason
 pub(super) const INSERT_WORD: &str = "INSERT INTO words (text) VALUES (?1) ON CONFLICT (text) DO NOTHING";
 pub(super) const FIND_WORD: &str = "SELECT id FROM words WHERE text = ?1";
 pub(super) const INSERT_FRAME: &str = "INSERT INTO frames (id, direction, channel, started, received, forwarded, redacted, length, \
-    parts_from, parts, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    parts_from, parts, raw, http) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+pub(super) const PUT_HTTP: &str = "INSERT INTO http_requests (id, connection, verb, path, request_heads, status, response_heads, \
+    mcp_session_id, started, answered, ended, ending, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+    ON CONFLICT (id) DO UPDATE SET status = ?6, response_heads = ?7, mcp_session_id = ?8, answered = ?10, ended = ?11, \
+    ending = ?12, more = ?13";
 pub(super) const INSERT_PART: &str = "INSERT INTO frame_parts (id, lane, raw) VALUES (?1, ?2, ?3)";
 pub(super) const INSERT_MESSAGE: &str = "INSERT INTO messages (frame, idx, direction, channel, kind, method, name, rpc_id, revision, \
     received, delay, start, length, outcome, answers, answers_idx, concerns, concerns_idx, answer, answer_idx, \
@@ -68,7 +72,7 @@ pub(super) const NEWER_OF_NAME: &str =
 pub(super) const MESSAGES: &str =
     concat!("SELECT ", message_columns!(), " WHERE m.frame >= ?1 AND m.frame < ?2 ORDER BY m.frame, m.idx");
 pub(super) const FRAMES: &str = "SELECT id, direction, channel, started, received, forwarded, redacted, length, parts_from, parts, \
-    encoding, raw FROM frames WHERE id >= ?1 AND id < ?2 ORDER BY id";
+    encoding, raw, http FROM frames WHERE id >= ?1 AND id < ?2 ORDER BY id";
 pub(super) const PARTS: &str =
     "SELECT raw FROM frame_parts WHERE id >= ?1 AND id < ?2 AND lane = ?3 ORDER BY id LIMIT ?4";
 pub(super) const ORPHAN_PARTS: &str =
@@ -77,6 +81,8 @@ pub(super) const FRAMES_IN_PARTS: &str = "SELECT direction, channel, parts_from,
 pub(super) const GAPS: &str =
     "SELECT direction, channel, after_seq, bytes, lines, reason FROM gaps WHERE id >= ?1 AND id < ?2 ORDER BY id";
 pub(super) const EVENTS: &str = "SELECT at, what, value FROM events WHERE id >= ?1 AND id < ?2 ORDER BY id";
+pub(super) const HTTP: &str = "SELECT id, connection, verb, path, request_heads, status, response_heads, mcp_session_id, \
+    started, answered, ended, ending, more FROM http_requests WHERE id >= ?1 AND id < ?2 ORDER BY id";
 pub(super) const IS_NAME_IN: &str = "SELECT 1 FROM messages m JOIN words w ON w.id = m.name \
     WHERE m.frame >= ?1 AND m.frame < ?2 AND w.text = ?3 LIMIT 1";
 pub(super) const LAST_STDERR: &str =
@@ -105,7 +111,7 @@ pub(super) const DELETING: &str = "SELECT id, uid FROM sessions WHERE deleting =
 pub(super) const FINISH_IMPORT: &str = "UPDATE sessions SET deleting = 0 WHERE id = ?1";
 
 /// Every statement by its name.
-pub const ALL: [(&str, &str); 47] = [
+pub const ALL: [(&str, &str); 49] = [
     ("insert session", INSERT_SESSION),
     ("update session", UPDATE_SESSION),
     ("end session", END_SESSION),
@@ -113,6 +119,7 @@ pub const ALL: [(&str, &str); 47] = [
     ("find word", FIND_WORD),
     ("insert frame", INSERT_FRAME),
     ("insert part", INSERT_PART),
+    ("put http", PUT_HTTP),
     ("insert message", INSERT_MESSAGE),
     ("answer message", ANSWER_MESSAGE),
     ("give up message", GIVE_UP_MESSAGE),
@@ -135,6 +142,7 @@ pub const ALL: [(&str, &str); 47] = [
     ("frames in parts", FRAMES_IN_PARTS),
     ("gaps", GAPS),
     ("events", EVENTS),
+    ("http", HTTP),
     ("is name in", IS_NAME_IN),
     ("last stderr", LAST_STDERR),
     ("all names", ALL_NAMES),

@@ -2,13 +2,15 @@
 
 use super::error::StoreError;
 use super::queries as sql;
-use super::rows::{channel_of, direction_of, key, kind_of, number, outcome_of};
+use super::rows::{channel_of, direction_of, key, kind_of, lane, number, outcome_of};
 use super::{liveness, open};
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
+use crate::session::http::HttpExchange;
 use crate::session::message::{Answer, Message, Place};
 use crate::session::session::{Origin, Session};
 use crate::session::source::{EachPiece, SessionSource, SourceError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
@@ -303,6 +305,10 @@ impl SessionSource for StoredSource<'_> {
         };
         read().map_err(SourceError::of)
     }
+
+    fn exchanges(&self) -> Result<Vec<HttpExchange>, SourceError> {
+        super::http::read(&self.reader.connection, range(self.stored.number, 0..u64::MAX)).map_err(SourceError::of)
+    }
 }
 
 impl Reader {
@@ -317,7 +323,7 @@ impl Reader {
         let whole_session = frames.start == 0 && frames.end > 0xFFFF_FFFF;
         let (from, to) = range(session, frames);
         let mut next = 0;
-        let mut used = [0_u64; 3];
+        let mut used: HashMap<u64, u64> = HashMap::new();
         {
             let mut statement = self.connection.prepare_cached(sql::FRAMES).map_err(SourceError::of)?;
             let mut rows = statement.query([from, to]).map_err(SourceError::of)?;
@@ -333,16 +339,17 @@ impl Reader {
                     continue;
                 }
                 let lane = lane_of(&info);
-                used[usize::from(lane)] += u64::from(info.parts);
+                *used.entry(lane).or_default() += u64::from(info.parts);
                 self.parts(session, lane, parts_from, info.parts, &mut |part, bytes| each(&info, part, bytes))?;
             }
         }
-        if whole_session && longest == u64::MAX { self.open_lines(session, next, used, each) } else { Ok(()) }
+        if whole_session && longest == u64::MAX { self.open_frames(session, next, &used, each) } else { Ok(()) }
     }
 
-    fn parts(&self, session: i64, lane: u8, from: i64, count: u32, each: EachPart<'_>) -> Result<(), SourceError> {
+    fn parts(&self, session: i64, lane: u64, from: i64, count: u32, each: EachPart<'_>) -> Result<(), SourceError> {
         let mut statement = self.connection.prepare_cached(sql::PARTS).map_err(SourceError::of)?;
-        let mut rows = statement.query(params![from, key(session + 1, 0), lane, count]).map_err(SourceError::of)?;
+        let mut rows =
+            statement.query(params![from, key(session + 1, 0), lane as i64, count]).map_err(SourceError::of)?;
         let mut part = 0;
         while let Some(row) = rows.next().map_err(SourceError::of)? {
             let raw = row.get_ref(0).map_err(SourceError::of)?;
@@ -352,29 +359,38 @@ impl Reader {
         Ok(())
     }
 
-    /// Hands on the parts of long lines that had not ended when the recording was cut off.
-    fn open_lines(&self, session: i64, mut next: u64, used: [u64; 3], each: EachPiece<'_>) -> Result<(), SourceError> {
+    /// Hands on the parts of long frames that had not ended when the recording was cut off.
+    fn open_frames(
+        &self,
+        session: i64,
+        mut next: u64,
+        used: &HashMap<u64, u64>,
+        each: EachPiece<'_>,
+    ) -> Result<(), SourceError> {
         let (from, to) = range(session, 0..u64::MAX);
-        let mut open: [Vec<(i64, u64)>; 3] = Default::default();
-        let mut seen = [0_u64; 3];
+        let mut open: BTreeMap<u64, Vec<(i64, u64)>> = BTreeMap::new();
+        let mut seen: HashMap<u64, u64> = HashMap::new();
         {
             let mut statement = self.connection.prepare_cached(sql::ORPHAN_PARTS).map_err(SourceError::of)?;
             let mut rows = statement.query([from, to]).map_err(SourceError::of)?;
             while let Some(row) = rows.next().map_err(SourceError::of)? {
-                let lane = row.get::<_, i64>(1).map_err(SourceError::of)?.unsigned_abs() as usize % 3;
-                seen[lane] += 1;
-                if seen[lane] > used[lane] {
+                let lane = row.get::<_, i64>(1).map_err(SourceError::of)?.unsigned_abs();
+                let seen = seen.entry(lane).or_default();
+                *seen += 1;
+                if *seen > used.get(&lane).copied().unwrap_or(0) {
                     let length = row.get::<_, i64>(2).map_err(SourceError::of)?.unsigned_abs();
-                    open[lane].push((row.get(0).map_err(SourceError::of)?, length));
+                    open.entry(lane).or_default().push((row.get(0).map_err(SourceError::of)?, length));
                 }
             }
         }
-        for (lane, parts) in open.iter().enumerate() {
+        for (lane, parts) in &open {
             let Some((first, _)) = parts.first() else { continue };
+            let (direction, channel, http) = self.stream_of(session, *lane)?;
             let info = FrameInfo {
                 seq: next,
-                direction: if lane == 0 { Direction::ToServer } else { Direction::ToClient },
-                channel: if lane == 2 { Channel::Stderr } else { Channel::Stdio },
+                direction,
+                channel,
+                http,
                 started_ns: None,
                 received_ns: 0,
                 forwarded_ns: 0,
@@ -383,9 +399,25 @@ impl Reader {
                 redacted: false,
             };
             next += 1;
-            self.parts(session, lane as u8, *first, info.parts, &mut |part, bytes| each(&info, part, bytes))?;
+            self.parts(session, *lane, *first, info.parts, &mut |part, bytes| each(&info, part, bytes))?;
         }
         Ok(())
+    }
+
+    /// Returns the stream that has this number.
+    fn stream_of(&self, session: i64, lane: u64) -> Result<(Direction, Channel, Option<u64>), SourceError> {
+        let Some(over_http) = lane.checked_sub(3) else {
+            let direction = if lane == 0 { Direction::ToServer } else { Direction::ToClient };
+            return Ok((direction, if lane == 2 { Channel::Stderr } else { Channel::Stdio }, None));
+        };
+        let exchange = over_http / 2;
+        if over_http % 2 == 0 {
+            return Ok((Direction::ToServer, Channel::HttpBody, Some(exchange)));
+        }
+        let found =
+            super::http::read(&self.connection, range(session, exchange..exchange + 1)).map_err(SourceError::of)?;
+        let events = found.first().is_some_and(HttpExchange::is_event_stream);
+        Ok((Direction::ToClient, if events { Channel::Sse } else { Channel::HttpBody }, Some(exchange)))
     }
 }
 
@@ -394,12 +426,8 @@ type EachPart<'a> = &'a mut dyn FnMut(u32, &[u8]) -> Result<(), SourceError>;
 
 /// Returns the stream that a frame came on.
 #[must_use]
-pub fn lane_of(info: &FrameInfo) -> u8 {
-    match (info.direction, info.channel) {
-        (_, Channel::Stderr) => 2,
-        (Direction::ToClient, _) => 1,
-        (Direction::ToServer, _) => 0,
-    }
+pub fn lane_of(info: &FrameInfo) -> u64 {
+    lane(info.direction, info.channel, info.http)
 }
 
 /// Returns the keys of the frames of a session.
@@ -423,6 +451,7 @@ fn frame_info(row: &Row<'_>) -> rusqlite::Result<(FrameInfo, i64)> {
         seq: number(row.get(0)?),
         direction: direction_of(row.get(1)?),
         channel: channel_of(row.get(2)?),
+        http: row.get::<_, Option<i64>>(12)?.map(number),
         started_ns: row.get(3)?,
         received_ns: row.get(4)?,
         forwarded_ns: row.get(5)?,

@@ -23,6 +23,8 @@ pub fn session(reader: &Reader, stored: &Stored) -> Result<(), StoreError> {
             Ok(())
         })
         .map_err(|e| StoreError::Row(e.to_string()))?;
+    let exchanges = super::http::read(reader.connection(), range(stored.number, 0..u64::MAX))?;
+    deriver.exchanges(&exchanges, |derived| apply(derived, &mut messages, &mut at));
     let connection = reader.connection();
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let replace = || -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 use crate::session::derive::Derived;
 use crate::session::frame::{Channel, Direction, FrameInfo, Gap};
+use crate::session::http::HttpExchange;
 use crate::session::message::{Kind, Outcome};
 
 /// One thing to be stored, in the order in which it happened.
@@ -12,7 +13,7 @@ pub enum Row {
         /// The part's number in the session.
         number: u64,
         /// The stream it came on.
-        lane: u8,
+        lane: u64,
         /// Its bytes.
         bytes: Vec<u8>,
     },
@@ -23,7 +24,7 @@ pub enum Row {
         /// The number of its first part, if it is stored in parts.
         parts_from: Option<u64>,
         /// The stream it came on.
-        lane: u8,
+        lane: u64,
         /// Its bytes; empty if it is stored in parts.
         bytes: Vec<u8>,
     },
@@ -31,6 +32,8 @@ pub enum Row {
     Derived(Derived),
     /// Bytes that are not in the recording.
     Gap(Gap),
+    /// An HTTP exchange as far as it has come; a later row of the same number takes its place.
+    Http(Box<HttpExchange>),
     /// Something beside the streams.
     Event {
         /// When, ns since the session began.
@@ -49,8 +52,25 @@ impl Row {
         match self {
             Self::Part { bytes, .. } | Self::Frame { bytes, .. } => bytes.len() + 160,
             Self::Derived(_) => 400,
+            Self::Http(exchange) => http_weight(exchange),
             _ => 128,
         }
+    }
+}
+
+fn http_weight(exchange: &HttpExchange) -> usize {
+    let headers = exchange.request.iter().chain(&exchange.response).chain(&exchange.trailers);
+    400 + exchange.path.len() + headers.map(|(name, value)| name.len() + value.len() + 48).sum::<usize>()
+}
+
+/// Returns the number of the stream that a frame comes on: 0 stdin, 1 stdout, 2 stderr, then two for each exchange.
+#[must_use]
+pub fn lane(direction: Direction, channel: Channel, http: Option<u64>) -> u64 {
+    let to_client = u64::from(direction == Direction::ToClient);
+    match (http, channel) {
+        (Some(exchange), _) => 3 + exchange * 2 + to_client,
+        (None, Channel::Stderr) => 2,
+        (None, _) => to_client,
     }
 }
 

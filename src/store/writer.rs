@@ -1,6 +1,7 @@
 //! Appends a session to the store, one transaction a batch.
 
 use super::error::StoreError;
+use super::http;
 use super::open;
 use super::queries as sql;
 use super::retention::{self, Retention};
@@ -162,7 +163,7 @@ impl Writer {
             Row::Part { number, lane, bytes } => {
                 self.connection.prepare_cached(sql::INSERT_PART)?.execute(params![
                     key(self.session, *number),
-                    lane,
+                    count(*lane),
                     bytes
                 ])?;
             }
@@ -180,10 +181,12 @@ impl Writer {
                     parts_from.map(|from| key(self.session, from)),
                     (!whole).then_some(info.parts),
                     whole.then_some(bytes),
+                    info.http.map(|exchange| key(self.session, exchange)),
                 ])?;
             }
             Row::Derived(derived) => self.derived(derived)?,
             Row::Gap(gap) => self.gap(gap)?,
+            Row::Http(exchange) => http::put(&self.connection, self.session, exchange)?,
             Row::Event { at_ns, what, value } => {
                 let id = key(self.session, self.events);
                 self.connection.prepare_cached(sql::INSERT_EVENT)?.execute(params![id, at_ns, what, value])?;
@@ -351,7 +354,7 @@ fn count(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
+pub(super) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|e| StoreError::Row(e.to_string()))
 }
 

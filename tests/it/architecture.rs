@@ -19,7 +19,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Outside crates that belong to certain rooms only.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 19] = [
     ("rusqlite", &["store"]),
     ("rustix", &["transport", "capture", "replay", "output", "sample"]),
     ("signal_hook", &["capture", "replay"]),
@@ -31,6 +31,14 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("toml", &["config"]),
     ("regex", &["analysis"]),
     ("jiff", &["output", "commands"]),
+    ("tokio", &["transport", "capture"]),
+    ("hyper", &["transport", "capture", "commands"]),
+    ("hyper_util", &["transport"]),
+    ("http_body_util", &["transport", "capture"]),
+    ("rustls", &["transport"]),
+    ("flate2", &["capture"]),
+    ("brotli_decompressor", &["capture"]),
+    ("zstd", &["capture"]),
 ];
 
 fn sources(folder: &str) -> Vec<PathBuf> {
@@ -164,7 +172,7 @@ fn dependencies_are_argued() {
             argued = true;
         } else if in_dependencies && line.contains('=') {
             // Two crates of one family may share a line: serde beside serde_json, anstyle beside anstream.
-            let family = ["serde_json", "anstyle", "tokio"].iter().any(|name| line.starts_with(name));
+            let family = ["serde_json", "anstyle", "tokio", "rustls"].iter().any(|name| line.starts_with(name));
             assert!(argued || family, "no reason is given for: {line}");
             argued = false;
         }

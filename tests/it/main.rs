@@ -10,6 +10,7 @@ mod errors;
 mod faults;
 mod generated;
 mod hints;
+mod http;
 mod json_properties;
 mod kill;
 mod latency;

@@ -14,6 +14,7 @@ fn line_of(bytes: &[u8]) -> String {
         seq: 3,
         direction: Direction::ToClient,
         channel: Channel::Stdio,
+        http: None,
         started_ns: None,
         received_ns: 10,
         forwarded_ns: 12,
@@ -73,7 +74,7 @@ proptest! {
         let mut file = format!("{HEADER}\n");
         for (seq, bytes) in frames.iter().enumerate() {
             let info = FrameInfo {
-                seq: seq as u64, direction: Direction::ToServer, channel: Channel::Stdio, started_ns: None,
+                seq: seq as u64, direction: Direction::ToServer, channel: Channel::Stdio, http: None, started_ns: None,
                 received_ns: seq as i64, forwarded_ns: seq as i64 + 1, length: bytes.len() as u64, parts: 0, redacted: false,
             };
             let mut line = Vec::new();

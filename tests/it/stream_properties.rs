@@ -108,6 +108,7 @@ proptest! {
                     let free = !open.iter().any(|o| o.1 == client && same(o.2, id) && !o.3);
                     let request = OpenRequest {
                         place: Place { seq: seq as u64, index: 0 }, method: "m".into(), name: None, revision: None, token: None, gave_up_ns: None,
+                        http: None, bound: false,
                     };
                     prop_assert_eq!(correlator.open(sent, IDS[id], request), free);
                     open.push((seq as u64, client, id, false));
@@ -121,7 +122,7 @@ proptest! {
                     let exact = find(&|other| same(other, id));
                     let loose = find(&|other| !same(other, id) && other != 3 && id != 3);
                     let expected = exact.or(loose).map(|at| (open[at].0, exact.is_none()));
-                    let found = correlator.answer(sent, IDS[id]).map(|m| (m.request.place.seq, m.type_changed));
+                    let found = correlator.answer(sent, IDS[id], None).map(|m| (m.request.place.seq, m.type_changed));
                     prop_assert_eq!(found, expected);
                     if let Some(at) = exact.or(loose) {
                         open.remove(at);
@@ -166,7 +167,7 @@ proptest! {
                     prop_assert_eq!(info.seq, next);
                     next += 1;
                     prop_assert!(info.forwarded_ns >= info.received_ns && info.started_ns.is_none_or(|s| s < info.received_ns));
-                    seen[usize::from(lane)].extend(bytes);
+                    seen[lane as usize].extend(bytes);
                 }
                 Row::Derived(Derived::Message(message)) => {
                     prop_assert_eq!(message.place.seq, next - 1);

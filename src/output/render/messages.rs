@@ -302,6 +302,8 @@ impl MessageRows {
         }
         for gap in gaps {
             let what = match (gap.dir, gap.ch) {
+                (Direction::ToClient, Channel::HttpBody | Channel::Sse) => "the server's answers",
+                (Direction::ToServer, Channel::HttpBody | Channel::Sse) => "the client's requests",
                 (_, Channel::Stderr) => "the server's stderr",
                 (Direction::ToClient, _) => "the server's stdout",
                 (Direction::ToServer, _) => "the client's stdin",

@@ -4,6 +4,7 @@ pub mod diff;
 pub mod exchange;
 pub mod flaws;
 pub mod gist;
+pub mod http;
 pub mod latency;
 pub mod messages;
 pub mod pretty;

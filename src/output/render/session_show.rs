@@ -33,6 +33,7 @@ pub fn render(listed: &Listed, gaps: &[Gap], slow_writes: u64, width: usize, sig
     fact("server", &peer(&session.server));
     fact("client", &peer(&session.client));
     fact("speaks", &session.revisions.join(", "));
+    fact("url", session.launch.url.as_deref().unwrap_or_default());
     fact("command", &command(session));
     fact("program", session.launch.program.as_deref().unwrap_or_default());
     fact("in", session.launch.cwd.as_deref().unwrap_or_default());

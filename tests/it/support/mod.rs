@@ -169,10 +169,11 @@ impl TestEnv {
         let store = rusqlite::Connection::open(self.store()).expect("the store opens");
         let mut found = Vec::new();
         let session: i64 = store.query_row("SELECT max(id) FROM sessions", [], |row| row.get(0)).expect("a session");
-        let (dir, ch) = (i64::from(direction == "to_client"), i64::from(channel == "stderr"));
-        let lane = if ch == 1 { 2 } else { dir };
+        let channels = ["stdio", "stderr", "http_body", "sse"];
+        let ch = channels.iter().position(|name| *name == channel).expect("a channel") as i64;
+        let dir = i64::from(direction == "to_client");
         let mut statement = store
-            .prepare("SELECT raw, parts_from, parts FROM frames WHERE id >> 32 = ?1 AND direction = ?2 AND channel = ?3 ORDER BY id")
+            .prepare("SELECT raw, parts_from, parts, http & 4294967295 FROM frames WHERE id >> 32 = ?1 AND direction = ?2 AND channel = ?3 ORDER BY id")
             .expect("frames");
         let mut rows = statement.query((session, dir, ch)).expect("frames");
         while let Some(row) = rows.next().expect("a row") {
@@ -180,6 +181,8 @@ impl TestEnv {
                 Some(raw) => found.extend(raw),
                 None => {
                     let (from, count): (i64, i64) = (row.get(1).expect("from"), row.get(2).expect("count"));
+                    let http: Option<i64> = row.get(3).expect("an exchange");
+                    let lane = http.map_or(if ch == 1 { 2 } else { dir }, |http| 3 + 2 * http + dir);
                     let mut parts = store
                         .prepare("SELECT raw FROM frame_parts WHERE id >= ?1 AND id >> 32 = ?2 AND lane = ?3 ORDER BY id LIMIT ?4")
                         .expect("parts");
