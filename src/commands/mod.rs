@@ -12,6 +12,8 @@ pub mod inspect;
 pub mod latency;
 pub mod man;
 pub mod messages;
+pub mod mock;
+mod mock_live;
 pub mod record;
 pub mod replay;
 mod replay_verdict;
