@@ -146,17 +146,18 @@ impl Server<'_, '_> {
     /// Says what is due.
     fn say(&mut self) {
         let now = self.transport.now_ns();
-        for Emission { channel, bytes, end, fault } in self.stage.advance(now) {
+        let due = self.stage.advance(now);
+        for notice in self.stage.notices() {
+            (self.tell)(&notice);
+            self.report.given_up.push(notice);
+        }
+        for Emission { channel, bytes, end, fault } in due {
             if let Some(told) = fault {
                 (self.tell)(&format!("fault: {told}"));
                 self.report.faults.push(told);
             }
             self.gone |= !bytes.is_empty() && !self.transport.send(channel, &bytes);
             self.report.end = self.report.end.or(end);
-        }
-        for notice in self.stage.notices() {
-            (self.tell)(&notice);
-            self.report.given_up.push(notice);
         }
     }
 

@@ -142,11 +142,11 @@ impl Stage<'_> {
         for at in over {
             let Some(question) = self.questions.get_mut(at) else { continue };
             question.expired = true;
-            let (score, place, waited) = (question.score, question.place, now - question.since_ns);
+            let (score, place, since) = (question.score, question.place, question.since_ns);
             let parts = self.scores.get(score).into_iter().flat_map(|s| s.cues.iter().flat_map(|cue| &cue.parts));
             let method = parts.into_iter().find(|part| part.place == place).map_or("", |part| part.method.as_str());
-            let seconds = waited / 1_000_000_000;
-            self.notices.push(format!("{place} {method}: no answer of the client in {seconds} s, going on without it"));
+            let time = told(self.patience(score, place, since).unwrap_or(now) - since);
+            self.notices.push(format!("{place} {method}: no answer of the client in {time}, going on without it"));
             self.answered(now, score, place);
         }
         for at in 0..self.takes.len() {
@@ -158,8 +158,8 @@ impl Stage<'_> {
                 continue;
             };
             if self.kept_ns(take) <= now {
-                let (place, what, seconds) = (request.place, request.what(), (now - take.at_ns) / 1_000_000_000);
-                self.notices.push(format!("{place} {what}: not given up by the client in {seconds} s, answering it"));
+                let (place, what, time) = (request.place, request.what(), told(self.kept_ns(take) - take.at_ns));
+                self.notices.push(format!("{place} {what}: not given up by the client in {time}, answering it"));
                 if let Some(take) = self.takes.get_mut(at) {
                     take.kept = true;
                 }
@@ -189,6 +189,10 @@ impl Stage<'_> {
             _ => i64::MAX,
         }
     }
+}
+
+fn told(ns: i64) -> String {
+    if ns < 1_000_000_000 { format!("{} ms", ns / 1_000_000) } else { format!("{} s", ns / 1_000_000_000) }
 }
 
 fn nanoseconds(time: std::time::Duration) -> i64 {
