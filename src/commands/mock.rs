@@ -24,7 +24,10 @@ use crate::output::{json, sanitize};
 use crate::replay::driver::Pace;
 use crate::replay::script;
 use crate::session::session::{ExitStatus, Origin};
+use crate::session::source::SessionSource;
+use crate::store::Reader;
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -163,7 +166,8 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
     drop(forward);
     last_words(ui, &report, args.verbose);
     if let Some(file) = &args.report {
-        let sessions: Vec<String> = scores.iter().map(|score| score.typed.clone()).collect();
+        let sessions: Vec<String> =
+            scores.iter().filter(|score| !score.probe).map(|score| score.typed.clone()).collect();
         let mut text = Vec::new();
         json::report(&mut text, "mock", MockObject::of(&report, &sessions))?;
         std::fs::write(file, text).map_err(|error| {
@@ -199,20 +203,43 @@ fn scores(ctx: &Context, typed: &[String]) -> Result<Vec<Score>, CommandError> {
         if found.source.session().transport != "stdio" {
             return Err(CommandError::failed("a session over HTTP cannot be played yet"));
         }
+        let probe = match &reader {
+            Some(reader) => probe(reader, &found.source.session().id)?,
+            None => None,
+        };
         let script = script::read_both(&*found.source)?;
         let score = score(&script, found.source.session(), &found.id);
         if score.requests.is_empty() {
             return Err(CommandError::failed(format!("nothing to play: nobody asked anything in `{}`", found.typed)));
         }
         scores.push(score);
+        scores.extend(probe);
     }
     Ok(scores)
+}
+
+/// Returns the session in which the client had asked for the revision before it began the one with this id.
+fn probe(reader: &Reader, id: &str) -> Result<Option<Score>, CommandError> {
+    let mut found = None;
+    reader.sessions(|stored| {
+        if stored.probe && stored.session.parent.as_deref() == Some(id) {
+            found = Some(stored);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    let Some(stored) = found else { return Ok(None) };
+    let source = reader.source(stored)?;
+    let session = source.session();
+    let score = score(&script::read_both(&source)?, session, session.id.get(..4).unwrap_or_default());
+    Ok(Some(Score { probe: true, ..score }))
 }
 
 /// Tells a person at a terminal what is going on; a client sees nothing.
 fn greet(ui: StatusUi, scores: &[Score]) {
     let requests: usize = scores.iter().map(|score| score.requests.len()).sum();
-    let names: Vec<String> = scores.iter().map(|score| sanitize::line(&score.typed)).collect();
+    let names: Vec<String> =
+        scores.iter().filter(|score| !score.probe).map(|score| sanitize::line(&score.typed)).collect();
     ui.tell_person(&format!("playing {}: {}", names.join(", "), counted(requests as u64, "recorded request")));
     if ui.is_terminal() && mock_live::is_alone() {
         ui.tell_person("type JSON-RPC here, one message a line; Ctrl-D ends it");

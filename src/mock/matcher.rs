@@ -65,6 +65,11 @@ fn key(method: &str, params: &[u8], eye: Eye) -> u64 {
     hasher.finish()
 }
 
+/// Returns true for what a client asks whenever it likes: whether the server is there, and what it speaks.
+fn is_any_time(method: &str) -> bool {
+    matches!(method, "ping" | "server/discover")
+}
+
 /// Which recorded requests may be taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Matching {
@@ -147,10 +152,11 @@ impl<'s> Matcher<'s> {
     /// It is none of them: what is most like it, and what differs.
     pub fn take(&mut self, asked: &Asked<'_>) -> Result<Found, Box<Miss>> {
         let found = match self.matching {
-            Matching::Sequence if asked.method != "ping" => self.in_turn(asked)?,
+            Matching::Sequence if !is_any_time(asked.method) => self.in_turn(asked)?,
             _ => self.any(asked).ok_or_else(|| Box::new(self.miss(asked)))?,
         };
-        if matches!(asked.method, "initialize" | "server/discover") {
+        let probe = self.scores.get(found.score).is_some_and(|score| score.probe);
+        if matches!(asked.method, "initialize" | "server/discover") && !probe {
             self.greeted.get_or_insert(found.score);
         }
         Ok(self.mark(found))
@@ -193,7 +199,8 @@ impl<'s> Matcher<'s> {
 
     /// Returns the request whose turn it is, if this is it.
     fn in_turn(&self, asked: &Asked<'_>) -> Result<Spot, Box<Miss>> {
-        let next = self.all().find(|(spot, request)| request.method != "ping" && !self.taken.contains_key(spot));
+        let left = |(spot, request): &(Spot, &Request)| !is_any_time(&request.method) && !self.taken.contains_key(spot);
+        let next = self.all().find(left);
         let Some((spot, request)) = next else {
             let why = format!("the recording has ended: all {} requests were asked", self.all().count());
             return Err(Box::new(Miss { nearest: None, difference: None, why, unknown: false }));
@@ -212,7 +219,8 @@ impl<'s> Matcher<'s> {
     pub fn called(&self, spot: Spot) -> String {
         let Some(score) = self.scores.get(spot.score) else { return String::new() };
         let Some(request) = score.requests.get(spot.request) else { return String::new() };
-        let of = if self.scores.len() > 1 { format!(" of {}", score.typed) } else { String::new() };
+        let several = self.scores.iter().filter(|score| !score.probe).count() > 1;
+        let of = if several { format!(" of {}", score.typed) } else { String::new() };
         format!("{} {}{of}", request.place, request.what())
     }
 

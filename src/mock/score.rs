@@ -99,6 +99,8 @@ pub struct Score {
     pub session: String,
     /// What a person types for it.
     pub typed: String,
+    /// True if the client only asked for the revision there, and talked in another session.
+    pub probe: bool,
     /// What the server said, in order.
     pub cues: Vec<Cue>,
     /// What the client asked, in order.

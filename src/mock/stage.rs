@@ -105,6 +105,8 @@ pub struct Stage<'s> {
     values: Values,
     notices: Vec<String>,
     wake_ns: i64,
+    /// When progress was last told, ns.
+    progress_ns: i64,
     ended: bool,
     renamed: u64,
     noise: fastrand::Rng,
@@ -134,6 +136,7 @@ impl<'s> Stage<'s> {
             values: Values::new(),
             notices: Vec::new(),
             wake_ns: i64::MAX,
+            progress_ns: i64::MIN,
             ended: false,
             renamed: 0,
             noise: fastrand::Rng::with_seed(0),

@@ -12,6 +12,9 @@ const OVERTAKEN_NS: i64 = 1_000_000_000;
 /// The least time that the client has for a message, ns.
 const CLIENT_NS: i64 = 30_000_000_000;
 
+/// How long after progress an answer comes, ns.
+const BREATH_NS: i64 = 5_000_000;
+
 /// Whether something goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ready {
@@ -95,6 +98,11 @@ impl Stage<'_> {
         match delay.filter(|_| answers).max() {
             Some(due) if now < due => return Ready::Delayed(due),
             _ => {}
+        }
+        // Clients that read progress together with the answer have been seen to forget the progress.
+        let breath = self.progress_ns.saturating_add(BREATH_NS);
+        if answers && now < breath {
+            return Ready::Paced(breath);
         }
         let Pace::Times(times) = self.settings.pace else { return Ready::Now };
         let due = base.1.saturating_add(((cue.at_ns - base.0).max(0) as f64 / times) as i64);

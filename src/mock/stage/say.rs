@@ -48,6 +48,9 @@ impl Stage<'_> {
                 bytes = self.ask(pending.score, part.place, part.id.as_deref().unwrap_or("null"), bytes, now);
             }
         }
+        if parts.iter().any(|(_, part)| part.method == "notifications/progress") {
+            self.progress_ns = now;
+        }
         let answers = parts.iter().any(|(_, part)| part.kind.is_answer());
         let hit = pending.takes.iter().filter(|_| answers).find_map(|take| {
             let take = self.takes.get(*take)?;
