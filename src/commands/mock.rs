@@ -27,7 +27,9 @@ use crate::session::session::{ExitStatus, Origin};
 use crate::session::source::SessionSource;
 use crate::store::Reader;
 use std::ffi::OsString;
+use std::io::Write;
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -153,7 +155,11 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
         eye: Eye { era: Era::of(crate::clock::wall_ns(), 0), strict: false },
     };
     greet(ui, &scores);
-    let dice = Dice::new(args.fault.clone(), args.seed.unwrap_or_else(|| fastrand::u64(..)));
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
+    if args.seed.is_none() && args.fault.iter().any(|fault| fault.probability < 1.0) {
+        ui.say(&format!("faults: --seed {seed} throws the same dice again"));
+    }
+    let dice = Dice::new(args.fault.clone(), seed);
     let parent = scores.first().map(|score| score.session.clone()).unwrap_or_default();
     let live = LiveServer::new(&args.command, store, parent, ui);
     let mut forward = (args.on_miss == Miss::Forward).then(|| Forward::new(Box::new(|| live.start())));
@@ -170,7 +176,9 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
             scores.iter().filter(|score| !score.probe).map(|score| score.typed.clone()).collect();
         let mut text = Vec::new();
         json::report(&mut text, "mock", MockObject::of(&report, &sessions))?;
-        std::fs::write(file, text).map_err(|error| {
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.create(true).truncate(true).write(true).mode(0o600).open(file);
+        opened.and_then(|mut opened| opened.write_all(&text)).map_err(|error| {
             let why = crate::error::sentence(&error);
             CommandError::failed(format!("cannot write `{}`: {why}", sanitize::line(&file.display().to_string())))
         })?;

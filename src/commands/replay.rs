@@ -245,7 +245,9 @@ fn no_command(found: &Found<'_>) -> CommandError {
         return error.hint(format!("mcp-tap replay {} -- SERVER…", found.typed));
     }
     let recorded = sanitize::line(&session_show::command(session));
-    error.hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+    error
+        .hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+        .hint(format!("to play the server:   mcp-tap mock {}", found.typed))
 }
 
 /// Plays the plan against the server; returns the id of the session that made.

@@ -18,6 +18,7 @@ pub struct Forward<'f> {
     start: Start<'f>,
     server: Option<Box<dyn ClientTransport>>,
     refused: Option<String>,
+    interrupted: bool,
     /// The ids of requests that it has not answered yet.
     open: Vec<Vec<u8>>,
     /// The ids of its questions, as the client sees them and as it gave them.
@@ -31,7 +32,7 @@ impl<'f> Forward<'f> {
     #[must_use]
     pub fn new(start: Start<'f>) -> Self {
         let (open, asked, early) = (Vec::new(), Vec::new(), Vec::new());
-        Self { start, server: None, refused: None, open, asked, questions: 0, early }
+        Self { start, server: None, refused: None, interrupted: false, open, asked, questions: 0, early }
     }
 
     /// Asks; `greeting` is the client's own `initialize`, if it sent one.
@@ -90,6 +91,12 @@ impl<'f> Forward<'f> {
         self.server.is_some()
     }
 
+    /// Returns true if a person wants all of it to end: the live server catches our signals.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
     /// Passes a cancellation on; returns false if it is about none of its requests.
     pub fn cancel(&mut self, id: &[u8], text: &[u8]) -> bool {
         let Some(at) = self.open.iter().position(|open| open == id) else { return false };
@@ -111,7 +118,11 @@ impl<'f> Forward<'f> {
             true => match self.server.as_mut()?.receive(Duration::ZERO) {
                 Received::Line(line) => line,
                 Received::Nothing => return None,
-                Received::Ended | Received::Interrupted => return self.gone(),
+                Received::Ended => return self.gone(),
+                Received::Interrupted => {
+                    self.interrupted = true;
+                    return None;
+                }
             },
         };
         if is_answer(&line) {

@@ -237,7 +237,12 @@ impl<'s> Matcher<'s> {
         names.dedup();
         let wanted = what(asked.method, asked.name);
         let why = match names.as_slice() {
-            [] => format!("no {} is recorded", asked.method),
+            [] => match self.scores.first().and_then(|score| score.revision.as_ref()) {
+                Some(revision) if matches!(asked.method, "initialize" | "server/discover") => {
+                    format!("no {} is recorded, the session speaks {revision}", asked.method)
+                }
+                _ => format!("no {} is recorded", asked.method),
+            },
             [one] => format!("no {wanted} is recorded, only {one}"),
             [some @ .., last] => format!("no {wanted} is recorded, only {} and {last}", some.join(", ")),
         };

@@ -8,7 +8,7 @@
 //! | [`stage`] | pure: what has been said by whom, and what goes out next |
 //! | [`fault`] | pure: faults that a person asks for |
 //! | [`server`] | hears the client, and answers |
-//! | [`forward`] | pure: whose is what a live server is asked instead |
+//! | [`forward`] | asks a live server instead, and keeps apart whose message is whose |
 //! | [`transport`] | how the client is reached: a trait, and stdio |
 //! | [`report`] | what a mock met |
 

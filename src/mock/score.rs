@@ -99,6 +99,8 @@ pub struct Score {
     pub session: String,
     /// What a person types for it.
     pub typed: String,
+    /// The revision that was agreed on.
+    pub revision: Option<String>,
     /// True if the client only asked for the revision there, and talked in another session.
     pub probe: bool,
     /// What the server said, in order.
@@ -127,7 +129,12 @@ impl Score {
 /// Makes the score of a recording.
 #[must_use]
 pub fn score(script: &Script, session: &Session, typed: &str) -> Score {
-    let mut score = Score { session: session.id.clone(), typed: typed.to_owned(), ..Score::default() };
+    let mut score = Score {
+        session: session.id.clone(),
+        typed: typed.to_owned(),
+        revision: session.revision().map(str::to_owned),
+        ..Score::default()
+    };
     let eye = Eye { era: Era::of(session.started_at_ns, script.last_ns), strict: false };
     let mut cancels: HashMap<Place, (Place, i64)> = HashMap::new();
     let mut last = None;

@@ -16,6 +16,7 @@ use crate::protocol::method;
 use crate::session::classify::{Classified, Classifier};
 use crate::session::frame::{Channel, Direction, FrameInfo};
 use crate::session::message::Kind;
+use crate::session::session::ExitStatus;
 use std::time::Duration;
 
 /// How often a live server is listened to while its answer is awaited, and while it is not.
@@ -23,6 +24,9 @@ const LISTEN: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 
 /// How long answers of a live server are waited for after the client has left, ns.
 const LAST_ANSWERS_NS: i64 = 30_000_000_000;
+
+/// The signal that ends a program.
+const TERM: i32 = 15;
 
 /// What is done with a request that the recording has no answer to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -110,6 +114,9 @@ impl Server<'_, '_> {
                 return;
             }
             self.relay();
+            if self.report.end.is_some() {
+                return;
+            }
             let now = self.transport.now_ns();
             if let Some(left) = self.left_ns
                 && self.stage.is_idle()
@@ -165,6 +172,9 @@ impl Server<'_, '_> {
     fn relay(&mut self) {
         while let Some(line) = self.forward.as_mut().and_then(|forward| forward.heard()) {
             self.gone |= !self.transport.send(Channel::Stdio, &line);
+        }
+        if self.forward.as_ref().is_some_and(|forward| forward.is_interrupted()) {
+            self.report.end.get_or_insert(ExitStatus::Signal(TERM));
         }
     }
 

@@ -96,6 +96,8 @@ pub struct Stage<'s> {
     states: Vec<Vec<State>>,
     /// The cues after each message of the client.
     after: HashMap<(usize, Option<Place>), Vec<usize>>,
+    /// The cues that a request owns, alone or beside others.
+    owned: HashMap<(usize, Place), Vec<usize>>,
     /// When the live client said what the recorded one had said, ns.
     said: HashMap<(usize, Option<Place>), i64>,
     takes: Vec<Take>,
@@ -117,9 +119,12 @@ impl<'s> Stage<'s> {
     #[must_use]
     pub fn new(scores: &'s [Score], settings: Settings) -> Self {
         let mut after: HashMap<_, Vec<usize>> = HashMap::new();
+        let mut owned: HashMap<_, Vec<usize>> = HashMap::new();
         for (at, score) in scores.iter().enumerate() {
             for (number, cue) in score.cues.iter().enumerate() {
                 after.entry((at, cue.cause)).or_default().push(number);
+                let owners: BTreeSet<Place> = cue.parts.iter().filter_map(|part| part.owner).collect();
+                owners.into_iter().for_each(|owner| owned.entry((at, owner)).or_default().push(number));
             }
         }
         let states = scores.iter().map(|score| vec![State::Waiting; score.cues.len()]).collect();
@@ -128,6 +133,7 @@ impl<'s> Stage<'s> {
             settings,
             states,
             after,
+            owned,
             said: HashMap::new(),
             takes: Vec::new(),
             pending: Vec::new(),
@@ -188,12 +194,9 @@ impl<'s> Stage<'s> {
         again: bool,
         new: &HashMap<(usize, Place), usize>,
     ) {
-        let Some(cues) = self.scores.get(score).map(|score| &score.cues) else { return };
-        for (number, cue) in cues.iter().enumerate() {
+        for number in self.owned.get(&(score, place)).cloned().unwrap_or_default() {
+            let Some(cue) = self.cue(score, number) else { continue };
             let owners: BTreeSet<Place> = cue.parts.iter().filter_map(|part| part.owner).collect();
-            if !owners.contains(&place) {
-                continue;
-            }
             let all: Option<Vec<usize>> = owners.iter().map(|owner| new.get(&(score, *owner)).copied()).collect();
             let mut push = |only, takes| {
                 self.pending.push(Pending { score, cue: number, only, takes, since_ns: now, again });

@@ -4,7 +4,7 @@ use super::super::fault;
 use super::{Pending, Stage, State};
 use crate::protocol::method;
 use crate::replay::driver::Pace;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// How long an answer that another call had overtaken waits for that call, ns.
 const OVERTAKEN_NS: i64 = 1_000_000_000;
@@ -157,14 +157,12 @@ impl Stage<'_> {
             self.notices.push(format!("{place} {method}: no answer of the client in {time}, going on without it"));
             self.answered(now, score, place);
         }
-        for at in 0..self.takes.len() {
+        let waiting: BTreeSet<usize> = self.pending.iter().flat_map(|pending| pending.takes.iter().copied()).collect();
+        for at in waiting {
             let Some(take) = self.takes.get(at).filter(|take| !take.kept && take.cancelled_ns.is_none()) else {
                 continue;
             };
-            let waits = self.pending.iter().any(|pending| pending.takes.contains(&at));
-            let Some(request) = self.request(take.spot).filter(|request| waits && request.cancel.is_some()) else {
-                continue;
-            };
+            let Some(request) = self.request(take.spot).filter(|request| request.cancel.is_some()) else { continue };
             if self.kept_ns(take) <= now {
                 let (place, what, time) = (request.place, request.what(), told(self.kept_ns(take) - take.at_ns));
                 self.notices.push(format!("{place} {what}: not given up by the client in {time}, answering it"));

@@ -60,6 +60,20 @@ mcp-tap: 2 recorded requests were never asked: 4 tools/list, 8 resources/read we
 }
 
 #[test]
+fn a_mock_that_is_ended_ends_the_live_server_too() {
+    let env = TestEnv::new();
+    let words = [&session("tasks"), "--on-miss", "forward", "--", tap(), "sample-server", "--extra-tools"];
+    let mut client = mock(&env, &words);
+    client.initialize("2025-11-25");
+    client.line(&call("3", "add", r#"{"a":20,"b":22}"#));
+    client.expect(r#""sum":42"#);
+    client.signal(rustix::process::Signal::TERM);
+    assert_eq!(client.wait().code(), 143);
+    let made = env.session();
+    assert_eq!((made["origin"].as_str(), made["incomplete"].as_bool()), (Some("mock"), Some(false)), "{made}");
+}
+
+#[test]
 fn a_live_server_that_is_not_there_is_an_error() {
     let env = TestEnv::new();
     let mut client = mock(&env, &[&session("tasks"), "--on-miss", "forward", "--", "/nowhere/server"]);

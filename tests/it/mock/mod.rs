@@ -5,6 +5,7 @@ mod faults;
 mod forward;
 mod live;
 mod misses;
+mod properties;
 mod same;
 
 use crate::support::{Client, TAP, TestEnv};
