@@ -73,7 +73,7 @@ impl<'f> Forward<'f> {
                 Received::Line(line) if is_answer(&line) && id_of(&line) == asked => break,
                 Received::Line(line) => self.early.push(line),
                 Received::Nothing if left > 0 => {}
-                _ => return Err("the live server did not answer the greeting".into()),
+                _ => return Err(format!("the live server did not answer the greeting{}", self.last_words())),
             }
         }
         self.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
@@ -139,12 +139,18 @@ impl<'f> Forward<'f> {
 
     /// Answers for a server that has ended.
     fn gone(&mut self) -> Option<Vec<u8>> {
-        self.refused = Some("the live server has ended".into());
+        let why = format!("the live server has ended{}", self.last_words());
+        self.refused = Some(why.clone());
         if self.open.is_empty() {
             return None;
         }
         let id = self.open.remove(0);
-        Some(super::server::error(&id, -32603, "the live server has ended"))
+        Some(super::server::error(&id, -32603, &why))
+    }
+
+    fn last_words(&self) -> String {
+        let words = self.server.as_ref().and_then(|server| server.last_words().pop());
+        words.map(|words| format!("; its last words: {words}")).unwrap_or_default()
     }
 
     /// Leaves the live server and waits for its end.

@@ -9,8 +9,8 @@ use crate::analysis::normalize::Eye;
 use crate::analysis::value_hash::Hashes;
 use crate::protocol::json::Tree;
 use crate::replay::bind::leaves;
-use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 
 /// The deepest parameters that are searched for the place where they differ.
@@ -124,12 +124,32 @@ pub struct Miss {
     pub unknown: bool,
 }
 
+/// Requests that ask for the same, in their order, and how many of them are known to be taken.
+#[derive(Debug, Default)]
+struct Alike {
+    spots: Vec<Spot>,
+    next: usize,
+}
+
+impl Alike {
+    /// Returns the first that is not taken.
+    fn first(&mut self, taken: &BTreeMap<Spot, u64>) -> Option<Spot> {
+        while self.spots.get(self.next).is_some_and(|spot| taken.contains_key(spot)) {
+            self.next += 1;
+        }
+        self.spots.get(self.next).copied()
+    }
+}
+
 /// Gives recorded requests out.
 #[derive(Debug)]
 pub struct Matcher<'s> {
     scores: &'s [Score],
     matching: Matching,
     taken: BTreeMap<Spot, u64>,
+    by_value: HashMap<u64, Alike>,
+    by_shape: HashMap<u64, Alike>,
+    in_turn: Alike,
     greeted: Option<usize>,
 }
 
@@ -137,7 +157,16 @@ impl<'s> Matcher<'s> {
     /// Returns a matcher that has given nothing out yet.
     #[must_use]
     pub fn new(scores: &'s [Score], matching: Matching) -> Self {
-        Self { scores, matching, taken: BTreeMap::new(), greeted: None }
+        let (by_value, by_shape, in_turn) = (HashMap::new(), HashMap::new(), Alike::default());
+        let mut new = Self { scores, matching, taken: BTreeMap::new(), by_value, by_shape, in_turn, greeted: None };
+        for (spot, request) in new.all() {
+            new.by_value.entry(request.keys.value).or_default().spots.push(spot);
+            new.by_shape.entry(request.keys.shape).or_default().spots.push(spot);
+            if !is_any_time(&request.method) {
+                new.in_turn.spots.push(spot);
+            }
+        }
+        new
     }
 
     fn all(&self) -> impl Iterator<Item = (Spot, &'s Request)> + use<'s> {
@@ -169,19 +198,14 @@ impl<'s> Matcher<'s> {
         Found { spot, again: *times > 1 }
     }
 
-    fn any(&self, asked: &Asked<'_>) -> Option<Spot> {
+    fn any(&mut self, asked: &Asked<'_>) -> Option<Spot> {
         if asked.method == "initialize" {
             return self.greeting(asked);
         }
-        let by_value = |request: &Request| request.method == asked.method && request.keys.value == asked.keys.value;
-        let by_shape = |request: &Request| request.method == asked.method && request.keys.shape == asked.keys.shape;
-        self.first(by_value).or_else(|| self.first(by_shape))
-    }
-
-    /// Returns the first that was not taken yet, or else the last.
-    fn first(&self, fits: impl Fn(&Request) -> bool) -> Option<Spot> {
-        let fitting = || self.all().filter(|(_, request)| fits(request)).map(|(spot, _)| spot);
-        fitting().find(|spot| !self.taken.contains_key(spot)).or_else(|| fitting().last())
+        let same = self.by_value.get_mut(&asked.keys.value);
+        let alike = same.or_else(|| self.by_shape.get_mut(&asked.keys.shape))?;
+        // The first that was not taken yet, or else the last.
+        alike.first(&self.taken).or_else(|| alike.spots.last().copied())
     }
 
     /// Returns the greeting in the client's revision, or the first.
@@ -198,9 +222,9 @@ impl<'s> Matcher<'s> {
     }
 
     /// Returns the request whose turn it is, if this is it.
-    fn in_turn(&self, asked: &Asked<'_>) -> Result<Spot, Box<Miss>> {
-        let left = |(spot, request): &(Spot, &Request)| !is_any_time(&request.method) && !self.taken.contains_key(spot);
-        let next = self.all().find(left);
+    fn in_turn(&mut self, asked: &Asked<'_>) -> Result<Spot, Box<Miss>> {
+        let next = self.in_turn.first(&self.taken);
+        let next = next.and_then(|spot| Some((spot, self.scores.get(spot.score)?.requests.get(spot.request)?)));
         let Some((spot, request)) = next else {
             let why = format!("the recording has ended: all {} requests were asked", self.all().count());
             return Err(Box::new(Miss { nearest: None, difference: None, why, unknown: false }));

@@ -10,8 +10,8 @@ fn asked(fault: &str, expected: &str) -> Output {
     let env = TestEnv::new();
     let mut client = mock(&env, &[&session("revision-2025-11-25"), "--fault", fault, "--seed", "1"]);
     client.initialize("2025-11-25");
-    client.line(&call("2", "get_forecast", r#"{"city":"Oslo","days":7}"#));
-    client.line(&super::request("3", "tools/list", "{}"));
+    let forecast = call("2", "get_forecast", r#"{"city":"Oslo","days":7}"#);
+    client.line(&format!("{forecast}\n{}", super::request("3", "tools/list", "{}")));
     client.expect(expected);
     client.end()
 }

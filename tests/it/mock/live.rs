@@ -178,8 +178,8 @@ fn the_recorded_pace_is_kept() {
     let mut client = mock(&env, &[&session("weather"), "--pace", "50x"]);
     client.initialize("2025-11-25");
     // An answer that took 288 ms was overtaken by one that took 62 ms.
-    client.line(&call("1", "get_forecast", r#"{"city":"Oslo","days":7}"#));
-    client.line(&call("2", "get_alerts", r#"{"region":"NO-46"}"#));
+    let forecast = call("1", "get_forecast", r#"{"city":"Oslo","days":7}"#);
+    client.line(&format!("{forecast}\n{}", call("2", "get_alerts", r#"{"region":"NO-46"}"#)));
     client.expect(r#""id":1,"result""#);
     let text = client.end().ok().text();
     assert!(text.find(r#""id":2,"result""#) < text.find(r#""id":1,"result""#), "{text}");
