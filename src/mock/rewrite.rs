@@ -35,7 +35,15 @@ pub fn note(recorded: &[u8], live: &[u8], values: &mut Values) {
     for (pointer, node) in leaves(old.root()) {
         let (Some(was), Some(is)) = (content(node), new.root().pointer(&pointer).and_then(content)) else { continue };
         let plain = |value: &[u8]| value.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
-        if was != is && pointer != "/_meta/progressToken" && is_distinctive(&was) && plain(&was) && plain(&is) {
+        // Who the client is says nothing about what it asks.
+        let itself = pointer.starts_with("/_meta/io.modelcontextprotocol") || pointer.starts_with("/clientInfo/");
+        if was != is
+            && !itself
+            && pointer != "/_meta/progressToken"
+            && is_distinctive(&was)
+            && plain(&was)
+            && plain(&is)
+        {
             values.insert(was, is);
         }
     }

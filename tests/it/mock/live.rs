@@ -184,3 +184,21 @@ fn the_recorded_pace_is_kept() {
     let text = client.end().ok().text();
     assert!(text.find(r#""id":2,"result""#) < text.find(r#""id":1,"result""#), "{text}");
 }
+
+#[test]
+fn what_a_client_asked_in_a_process_of_its_own_is_known_too() {
+    let env = TestEnv::new();
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
+    recorded(&env, "probed", &[], |client| client.call(0, "server/discover", meta));
+    recorded(&env, "probed", &[], |client| client.call(0, "tools/list", meta));
+    let probes = env.tap(&["sessions", "--all", "--json"]).ok().json();
+    assert_eq!(probes["sessions"][1]["probe"], true, "{probes}");
+    for how in ["params", "sequence"] {
+        let mut client = mock(&env, &["probed", "--match", how]);
+        client.call(5, "server/discover", meta);
+        client.expect("supportedVersions");
+        client.call(6, "tools/list", meta);
+        client.expect("get_forecast");
+        assert_eq!(client.end().ok().errors(), "", "{how}");
+    }
+}
