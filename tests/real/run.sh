@@ -11,7 +11,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "run.sh: $2" >&2; exit "$1"; }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 [ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
 dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
 mkdir -p "$dir"
