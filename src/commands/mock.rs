@@ -154,7 +154,9 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
         on_miss: if args.on_miss == Miss::Nearest { OnMiss::Nearest } else { OnMiss::Error },
         eye: Eye { era: Era::of(crate::clock::wall_ns(), 0), strict: false },
     };
-    greet(ui, &scores);
+    if !global.quiet {
+        greet(ui, &scores);
+    }
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
     if args.seed.is_none() && args.fault.iter().any(|fault| fault.probability < 1.0) {
         ui.say(&format!("faults: --seed {seed} throws the same dice again"));
@@ -170,7 +172,9 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
         live.finish(server);
     }
     drop(forward);
-    last_words(ui, &report, args.verbose);
+    if !global.quiet {
+        last_words(ui, &report, args.verbose);
+    }
     if let Some(file) = &args.report {
         let sessions: Vec<String> =
             scores.iter().filter(|score| !score.probe).map(|score| score.typed.clone()).collect();

@@ -254,7 +254,8 @@ fn number(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-/// A server that ended by itself ends where it did; one that its client left ends after that.
+/// A server that ended by itself ends where it did; one that its client left ends after that, with 0 if it had to be
+/// ended by a signal.
 fn end(score: &mut Score, script: &Script, session: &Session, last: Option<Place>) {
     let by_itself = session.end_reason.as_deref().is_some_and(|reason| reason.starts_with("the server "));
     let signalled = session.end_reason.as_deref().is_some_and(|reason| reason.contains(" after signal "));

@@ -25,6 +25,9 @@ const LISTEN: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 /// How long answers of a live server are waited for after the client has left, ns.
 const LAST_ANSWERS_NS: i64 = 30_000_000_000;
 
+/// The most bytes of a message that is split over lines.
+const SPLIT_LIMIT: usize = 64 << 20;
+
 /// The signal that ends a program.
 const TERM: i32 = 15;
 
@@ -69,6 +72,7 @@ pub fn run(
         forward,
         tell,
         classifier: Classifier::default(),
+        begun: Vec::new(),
         greeting: None,
         lines: 0,
         left_ns: None,
@@ -99,6 +103,8 @@ struct Server<'s, 'f> {
     forward: Option<&'s mut Forward<'f>>,
     tell: &'s mut dyn FnMut(&str),
     classifier: Classifier,
+    /// The lines so far of a message that the client splits over lines.
+    begun: Vec<u8>,
     greeting: Option<Vec<u8>>,
     lines: u64,
     left_ns: Option<i64>,
@@ -193,7 +199,19 @@ impl Server<'_, '_> {
         self.lines += 1;
         let now = self.transport.now_ns();
         let mut taken = Vec::new();
-        for message in self.classifier.classify(&info, scan(line), Some(line), true) {
+        let messages = self.classifier.classify(&info, scan(line), Some(line), true);
+        let whole = messages.iter().any(|message| message.first_seq.is_some());
+        let joined = if whole { [self.begun.as_slice(), line].concat() } else { Vec::new() };
+        if !messages.iter().any(|message| message.kind == Kind::Invalid) {
+            self.begun.clear();
+        } else if self.begun.len() < SPLIT_LIMIT {
+            self.begun.extend_from_slice(line);
+        }
+        for message in messages {
+            if message.first_seq.is_some() {
+                self.message(now, &message, &joined, &mut taken);
+                continue;
+            }
             let offset = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(line.len());
             let text = line.get(offset(message.envelope.start)..offset(message.envelope.end)).unwrap_or_default();
             self.message(now, &message, text, &mut taken);

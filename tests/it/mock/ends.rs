@@ -59,3 +59,26 @@ fn a_message_over_several_lines_and_an_answer_of_another_type_come_back_as_they_
     assert_eq!(answered("1"), expected("\"1\""));
     assert_eq!(answered("44"), expected("\"44\""));
 }
+
+#[test]
+fn a_recording_that_was_cut_off_is_played_as_far_as_it_goes() {
+    let env = TestEnv::new();
+    let file = env.path().join("cut.jsonl");
+    let session = r#"{"mcp_tap_file":1,"session":{"id":"klklklklklklklkl","origin":"record","transport":"stdio","started_at_ns":1796049060000000000,"frames":3,"bytes":0,"messages":0,"calls":0,"bad":0,"tap_version":"0.1.0"}}
+{"seq":0,"at_ns":0,"fwd_ns":0,"dir":"to_server","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
+{"seq":1,"at_ns":9,"fwd_ns":9,"dir":"to_client","message":{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}}
+{"seq":2,"at_ns":9,"fwd_ns":9,"dir":"to_server","message":{"jsonrpc":"2.0","id":2,"method":"prompts/list"}}
+{"seq":3,"at_ns":9,"fwd_ns":9,"dir":"to_client","text":"{\"jsonrpc\":\"2.0\",\"id\":2,\"res"}
+"#;
+    std::fs::write(&file, session).expect("the file is written");
+    let mut client = mock(&env, &[&file.display().to_string()]);
+    // The client's message may come in pieces, too.
+    client.line("{\"jsonrpc\":\"2.0\",\n\"id\":7,\n\"method\":\"tools/list\"}");
+    client.expect("\n");
+    client.line(&request("8", "prompts/list", "{}"));
+    client.expect(r#""res"#);
+    let output = client.end().ok();
+    let expected = r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}
+{"jsonrpc":"2.0","id":2,"res"#;
+    assert_eq!((output.text(), output.errors()), (expected.to_owned(), String::new()));
+}
