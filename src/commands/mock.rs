@@ -220,7 +220,8 @@ fn scores(ctx: &Context, typed: &[String]) -> Result<Vec<Score>, CommandError> {
             None => None,
         };
         let script = script::read_both(&*found.source)?;
-        let score = score(&script, found.source.session(), &found.id);
+        let shown = if found.typed.contains('/') { &found.id } else { &found.typed };
+        let score = score(&script, found.source.session(), shown);
         if score.requests.is_empty() {
             return Err(CommandError::failed(format!("nothing to play: nobody asked anything in `{}`", found.typed)));
         }
