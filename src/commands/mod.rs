@@ -13,6 +13,8 @@ pub mod latency;
 pub mod man;
 pub mod masks;
 pub mod messages;
+pub mod mock;
+mod mock_live;
 pub mod record;
 pub mod replay;
 mod replay_verdict;
