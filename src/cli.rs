@@ -28,6 +28,9 @@ Compare:
   diff         Show what differs between two sessions
   replay       Play a recorded client against a server and show what differs
 
+Stand in:
+  mock         Be the recorded server, for any client
+
 Files:
   export       Write a session to a file
   import       Read a session file into the store
@@ -42,7 +45,7 @@ Options:
 {options}
 
 Exit codes: 0 done; 1 the answer is \"no\"; 2 usage; 3 could not do it.
-`record` ends as the server did.
+`record` ends as the server did, `mock` as the recorded one.
 ";
 
 /// Record what an MCP client and its server say, and look at it
@@ -80,6 +83,7 @@ enum Command {
     Latency(commands::latency::LatencyArgs),
     Diff(commands::diff::DiffArgs),
     Replay(commands::replay::ReplayArgs),
+    Mock(commands::mock::MockArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -119,6 +123,7 @@ pub fn run() -> ExitCode {
     match &cli.command {
         // These own stdout, or become something else: no printer is made for them.
         Some(Command::Record(args)) => return commands::record::run(&cli.global, args).into(),
+        Some(Command::Mock(args)) => return commands::mock::run(&cli.global, args).into(),
         Some(Command::SampleServer(args)) => return crate::sample::serve(args).into(),
         _ => {}
     }
@@ -159,10 +164,11 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
             .hint(ctx.typed_for("inspect", "the messages of a session"))
             .hint(ctx.typed_for("sessions show", "all that is known of a recording"))),
         Some(Command::Serve(_)) => Err(CommandError::usage("no command `serve`")
+            .hint(ctx.typed_for("mock SESSION", "is a recorded server, on stdio"))
             .hint(ctx.typed_for("record -- SERVER…", "runs a server on stdio, and records it"))),
         Some(Command::Check(_)) => Err(no_verdict(ctx, "check")),
         Some(Command::Verify(_)) => Err(no_verdict(ctx, "verify")),
-        Some(Command::Record(_) | Command::SampleServer(_)) => Ok(Code::Done),
+        Some(Command::Record(_) | Command::Mock(_) | Command::SampleServer(_)) => Ok(Code::Done),
     }
 }
 

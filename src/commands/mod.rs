@@ -14,6 +14,8 @@ pub mod latency;
 pub mod man;
 pub mod masks;
 pub mod messages;
+pub mod mock;
+mod mock_live;
 pub mod record;
 pub mod record_http;
 pub mod replay;

@@ -97,7 +97,7 @@ pub struct ReplayArgs {
     pub command: Vec<OsString>,
 }
 
-fn parse_pace(text: &str) -> Result<Pace, String> {
+pub(super) fn parse_pace(text: &str) -> Result<Pace, String> {
     let times = match text {
         "fast" => return Ok(Pace::Fast),
         "recorded" => Some(1.0),
@@ -109,17 +109,8 @@ fn parse_pace(text: &str) -> Result<Pace, String> {
     }
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
-    let unit = match unit {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time is a number with ms, s or m, such as 30s".into()),
-    };
-    let seconds = number.parse::<f64>().ok().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "a time is a number with ms, s or m, such as 30s".into())
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    crate::mock::fault::time(text).ok_or_else(|| "a time is a number with ms, s or m, such as 30s".into())
 }
 
 /// Runs the command.
@@ -258,7 +249,9 @@ fn no_command(found: &Found<'_>) -> CommandError {
         return error.hint(format!("mcp-tap replay {} -- SERVER…", found.typed));
     }
     let recorded = sanitize::line(&session_show::command(session));
-    error.hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+    error
+        .hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+        .hint(format!("to play the server:   mcp-tap mock {}", found.typed))
 }
 
 /// Plays the plan against the server; returns the id of the session that made.

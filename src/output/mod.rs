@@ -3,6 +3,7 @@
 pub mod humanize;
 pub mod json;
 pub mod json_diff;
+pub mod json_mock;
 pub mod progress;
 pub mod render;
 pub mod sanitize;

@@ -16,6 +16,7 @@ mod kill;
 mod latency;
 mod learn_properties;
 mod masks;
+mod mock;
 mod process_life;
 mod prune;
 mod queries;

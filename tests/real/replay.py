@@ -223,7 +223,8 @@ class Case:
             raise Wrong(f"{command[0]} {command[1]} ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
         return done
 
-    def run(self):
+    def record(self):
+        """Has the client talk to the server behind the tap; returns how the state is made, and what the client said."""
         os.makedirs(self.work)
         reset = f"{self.work}/reset.sh"
         with open(reset, "w", encoding="utf-8") as script:
@@ -236,6 +237,10 @@ class Case:
         expected = [step.get("is", "ok") for step in pairs.flat(self.steps, lambda step: step.get("together"))]
         must_be("outcomes at the client", list(pairs.flat(said["outcomes"])), expected)
         self.wait_for_the_end()
+        return reset, said
+
+    def run(self):
+        reset, _ = self.record()
         counts = set()
         for _ in range(REPLAYS):
             replay = [TAP, "replay", "--store", self.store, "case", "--json", "--destructive",
@@ -291,9 +296,9 @@ def attempt(case):
         return f"FAIL  {case.title}  {type(error).__name__}: {error}", False
 
 
-def main():
-    work = os.path.realpath(tempfile.mkdtemp(prefix="mcp-tap-replay-"))
-    cases = [Case(work, *case) for case in SAME + CHANGED]
+def main(kind, all_cases, prefix):
+    work = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+    cases = [kind(work, *case) for case in all_cases]
     results = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for line, passed in pool.map(attempt, cases):
@@ -309,4 +314,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Case, SAME + CHANGED, "mcp-tap-replay-"))

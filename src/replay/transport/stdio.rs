@@ -81,7 +81,7 @@ impl StdioTransport {
             process_group::adopt_orphans();
         }
         let caught = signals::catch();
-        let (bell, ringer) = std::io::pipe().map_err(|error| SpawnError::Other(crate::error::sentence(&error)))?;
+        let (bell, ringer) = std::io::pipe().map_err(|error| SpawnError::Other(error.to_string()))?;
         let server = stdio::spawn_in(argv, own_group, surroundings)?;
         let (tell, happenings) = channel();
         let teller = Teller { happenings: tell, bell: Arc::new(ringer) };
@@ -139,10 +139,13 @@ impl StdioTransport {
             if let Ok(happening) = self.happenings.try_recv() {
                 return Some(happening);
             }
-            let left = wait.checked_sub(watch.elapsed())?;
+            let left = wait.saturating_sub(watch.elapsed());
             let bell = Some((self.bell.as_fd(), PollFlags::IN));
             let talks = self.stdout.descriptor().map(|stdout| (stdout, PollFlags::IN));
             let [talks, rings] = streams::ready([talks, bell], left);
+            if !talks && !rings && left.is_zero() {
+                return None;
+            }
             if talks {
                 self.stdout.read();
             }
