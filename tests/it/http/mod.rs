@@ -3,6 +3,7 @@
 mod bodies;
 mod client;
 mod listener;
+mod secure;
 mod sessions;
 mod streams;
 mod upstream;
