@@ -1,6 +1,7 @@
 //! Recording over HTTP: real sockets on both sides, byte by byte.
 
 mod bodies;
+mod both;
 mod client;
 mod listener;
 mod secure;
