@@ -8,7 +8,7 @@
 use crate::session::correlate::IdKey;
 use std::collections::{HashSet, VecDeque};
 
-/// How many request ids are remembered of a session.
+/// How many request ids, and connections, are remembered of a session.
 const WINDOW: usize = 1024;
 
 /// What a body tells of its client, as far as it has come.
@@ -86,6 +86,10 @@ impl Router {
             self.entries.len() - 1
         });
         let Some(entry) = self.entries.get_mut(at) else { return (self.next, true) };
+        if entry.connections.len() >= WINDOW {
+            // A client that opens one for each request is told by the rest of what it says.
+            entry.connections.clear();
+        }
         entry.connections.insert(ask.connection);
         entry.open += 1;
         entry.used_ns = now_ns;

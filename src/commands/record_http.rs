@@ -16,13 +16,17 @@ use crate::transport::http_client::{Options, is_exempt};
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The ports that a listener is given: below those that systems give out by themselves.
 const PORTS: std::ops::Range<u16> = 20_000..60_000;
+
+/// How long the last lines may take to be printed.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// How many ports are tried after the one that the upstream's URL gives.
 const TRIES: u16 = 20;
@@ -95,7 +99,7 @@ pub fn run(ui: StatusUi, location: &Location, args: &RecordArgs, url: &str) -> u
     };
     let host = plan.upstream.host().unwrap_or_default().to_owned();
     let path = plan.upstream.path().to_owned();
-    let (tell, notify) = talk(ui);
+    let (tell, notify, last) = talk(ui);
     let masks = plan.sessions.masker.is_on();
     let done = http_proxy::record(plan, tell, notify, |address| {
         ui.say(&format!("recording {} to {}", sanitize::line(&host), location.shown()));
@@ -106,6 +110,10 @@ pub fn run(ui: StatusUi, location: &Location, args: &RecordArgs, url: &str) -> u
             "credentials in headers are stored as they are (--no-redact)"
         });
     });
+    let (printed, all_printed) = channel();
+    if last.send(Talk::End(printed)).is_ok() {
+        let _ = all_printed.recv_timeout(LAST_WORDS);
+    }
     match done {
         Ok(()) => 0,
         Err(error) => {
@@ -255,14 +263,29 @@ fn headers(args: &HttpArgs) -> Result<Vec<(HeaderName, HeaderValue)>, Wrong> {
     Ok(headers)
 }
 
+/// What is handed to the thread that prints.
+enum Talk {
+    Line(String),
+    End(Sender<()>),
+}
+
 /// Returns whom to tell: somebody who prints, so that a full pipe holds nobody up who carries traffic.
-fn talk(ui: StatusUi) -> (TellHttp, Notify) {
-    let (send, lines) = channel::<String>();
-    let _ = std::thread::Builder::new().name("talk".into()).spawn(move || lines.iter().for_each(|line| ui.line(&line)));
-    let for_http: Sender<String> = send.clone();
-    let tell: TellHttp = Arc::new(move |notice| {
-        let _ = for_http.send(line(&notice));
+fn talk(ui: StatusUi) -> (TellHttp, Notify, Sender<Talk>) {
+    let (send, lines) = channel::<Talk>();
+    let _ = std::thread::Builder::new().name("talk".into()).spawn(move || {
+        for talk in lines {
+            match talk {
+                Talk::Line(line) => ui.line(&line),
+                Talk::End(done) => drop(done.send(())),
+            }
+        }
     });
+    let (for_http, last) = (send.clone(), send.clone());
+    let tell: TellHttp = Arc::new(move |notice| {
+        let _ = for_http.send(Talk::Line(line(&notice)));
+    });
+    // Every session has a recorder of its own; what befalls the store is said once.
+    let said: Mutex<HashSet<String>> = Mutex::default();
     let notify: Notify = Arc::new(move |notice| {
         let text = match notice {
             Notice::CannotRecord(why) => format!("not recording: {}", sanitize::line(&why)),
@@ -271,9 +294,11 @@ fn talk(ui: StatusUi) -> (TellHttp, Notify) {
             Notice::Lost(loss) => format!("{} were not recorded", counted(loss.bytes, "byte")),
             Notice::ServerStopped => return,
         };
-        let _ = send.send(format!("mcp-tap: {text}"));
+        if said.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone()) {
+            let _ = send.send(Talk::Line(format!("mcp-tap: {text}")));
+        }
     });
-    (tell, notify)
+    (tell, notify, last)
 }
 
 fn line(notice: &HttpNotice) -> String {

@@ -87,7 +87,12 @@ pub fn cause(error: &(dyn std::error::Error + 'static)) -> String {
         cause = deeper;
     }
     let text = cause.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    if text.contains("CaUsedAsEndEntity") {
+        return "its certificate is that of an authority (CA:TRUE), which no server may show".into();
+    }
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
 fn tls(wanted: bool, options: &Options) -> Result<rustls::ClientConfig, ClientError> {

@@ -257,8 +257,9 @@ fn commands_that_cannot_be_run() {
         shown(&env, &env.tap(&["record"])),
         str![[r#"
 [stderr]
-mcp-tap: record needs the command of a server
+mcp-tap: record needs the command of a server, or its URL
 hint: mcp-tap record -- node build/index.js
+hint: mcp-tap record --upstream https://host.example/mcp
 [exit 2]
 
 "#]]
@@ -267,8 +268,9 @@ hint: mcp-tap record -- node build/index.js
         shown(&env, &env.tap(&["record", "--"])),
         str![[r#"
 [stderr]
-mcp-tap: record needs the command of a server
+mcp-tap: record needs the command of a server, or its URL
 hint: mcp-tap record -- node build/index.js
+hint: mcp-tap record --upstream https://host.example/mcp
 [exit 2]
 
 "#]]

@@ -159,14 +159,8 @@ fn words_that_others_use_are_answered() {
         (&["--store", "x.db", "sessions", "weather"], "mcp-tap sessions --store ~/x.db show weather"),
         (&["check"], "mcp-tap diff A B                what differs between two sessions"),
         (&["verify", "x"], "mcp-tap diff A B                what differs between two sessions"),
-        (
-            &["record", "--url", "https://weather.example/mcp"],
-            "mcp-tap record -- SERVER…       a server that is started by a command",
-        ),
-        (
-            &["record", "--url=https://weather.example/mcp"],
-            "mcp-tap record -- SERVER…       a server that is started by a command",
-        ),
+        (&["record", "--url", "https://weather.example/mcp"], "mcp-tap record --upstream https://weather.example/mcp"),
+        (&["record", "--url=https://weather.example/mcp"], "mcp-tap record --upstream https://weather.example/mcp"),
     ] {
         let output = env.tap(args);
         assert_eq!((output.code(), hints(&output)), (2, vec![expected.to_owned()]), "{args:?} {}", output.errors());
@@ -180,7 +174,7 @@ fn words_that_others_use_are_answered() {
         ]
     );
     let said = env.tap(&["record", "--url", "https://weather.example/mcp"]).errors();
-    assert!(said.starts_with("mcp-tap: HTTP cannot be recorded yet, only stdio\n"), "{said}");
+    assert!(said.starts_with("mcp-tap: the URL of a server on HTTP follows `--upstream`\n"), "{said}");
     // A mistyped word is still a mistyped word.
     assert!(hints(&env.tap(&["sessions", "prun"]))[0].contains("prune"));
 }

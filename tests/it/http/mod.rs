@@ -1,8 +1,10 @@
 //! Recording over HTTP: real sockets on both sides, byte by byte.
 
 mod bodies;
+mod both;
 mod client;
 mod listener;
+mod secure;
 mod sessions;
 mod streams;
 mod upstream;
