@@ -195,6 +195,7 @@ impl Server<'_, '_> {
             length: line.len() as u64,
             parts: 0,
             redacted: false,
+            http: None,
         };
         self.lines += 1;
         let now = self.transport.now_ns();
