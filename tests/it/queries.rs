@@ -54,7 +54,8 @@ fn an_older_store_is_read_and_brought_up_to_date() {
     let env = TestEnv::new();
     assert_eq!(env.recorded_sample(&["--name", "old"], &[]).end().code(), 0);
     let store = rusqlite::Connection::open(env.store()).unwrap();
-    store.execute_batch("ALTER TABLE sessions DROP COLUMN masks; PRAGMA user_version = 1").unwrap();
+    store.execute_batch("ALTER TABLE sessions DROP COLUMN masks; ALTER TABLE http_requests DROP COLUMN connection; \
+             ALTER TABLE http_requests DROP COLUMN ending; ALTER TABLE http_requests DROP COLUMN more; PRAGMA user_version = 1").unwrap();
     drop(store);
     // Looking writes nothing; reading brings it up to date, and so does recording.
     let mut seen = Vec::new();

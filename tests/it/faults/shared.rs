@@ -84,14 +84,20 @@ fn a_long_log_that_a_session_left_is_folded_in_by_the_next_one() {
     let lines = "yes '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}}' \
         | head -n 100000; read x";
     let mut first = env.client(&["record", "--", "sh", "-c", lines]);
-    let whole = |bytes: &[u8], _| bytes.iter().filter(|byte| **byte == b'\n').count() == 100_000;
-    assert!(first.stdout.wait(PATIENCE, whole));
+    let until = Instant::now() + PATIENCE;
+    while env.tap(&["sessions", "--json"]).json()["total"] != 1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Somebody reads, so that the log is not begun anew.
+    let reader = rusqlite::Connection::open(env.store()).expect("a store");
+    reader.execute_batch("BEGIN; SELECT count(*) FROM sessions;").expect("a read");
     let until = Instant::now() + PATIENCE;
     while log() < 6 << 20 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
     first.child.kill().expect("it runs");
     first.child.wait().expect("it ends");
+    reader.execute_batch("COMMIT").expect("the end of a read");
     let left = log();
     assert!(left > 6 << 20, "{left}");
 
