@@ -17,6 +17,7 @@ pub mod messages;
 pub mod mock;
 mod mock_live;
 pub mod record;
+pub mod record_bridge;
 pub mod record_http;
 pub mod replay;
 mod replay_verdict;
