@@ -27,6 +27,7 @@ Look:
 Compare:
   diff         Show what differs between two sessions
   replay       Play a recorded client against a server and show what differs
+  test         Replay session files against a server and tell which answers differ
 
 Files:
   export       Write a session to a file
@@ -80,6 +81,7 @@ enum Command {
     Latency(commands::latency::LatencyArgs),
     Diff(commands::diff::DiffArgs),
     Replay(commands::replay::ReplayArgs),
+    Test(commands::test::TestArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -152,6 +154,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Man(args)) => commands::man::run(ctx, args),
         Some(Command::Diff(args)) => commands::diff::run(ctx, args),
         Some(Command::Replay(args)) => commands::replay::run(ctx, args),
+        Some(Command::Test(args)) => commands::test::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),
@@ -168,6 +171,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
 
 fn no_verdict(ctx: &Context, word: &str) -> CommandError {
     CommandError::usage(format!("no command `{word}`"))
+        .hint(ctx.typed_for("test -- SERVER…", "replays session files and tells which answers differ"))
         .hint(ctx.typed_for("diff A B", "what differs between two sessions"))
 }
 

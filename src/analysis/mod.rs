@@ -11,6 +11,7 @@
 //! | [`normalize`] | masks: volatile values that are compared by their shape |
 //! | [`volatile`], [`dates`] | what such values look like |
 //! | [`blob`] | base64 and SHA-256, for what is no text |
+//! | [`secrets`] | what must not be committed by mistake |
 //! | [`surface`] | what a server offers, compared |
 //! | [`identity`] | who spoke, compared |
 //! | [`diff`] | the comparison of two sessions; [`report`] is what it finds |
@@ -26,6 +27,7 @@ pub mod identity;
 pub mod latency;
 pub mod normalize;
 pub mod report;
+pub mod secrets;
 pub mod statistics;
 pub mod surface;
 pub mod text_diff;

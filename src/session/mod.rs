@@ -10,6 +10,7 @@ pub mod exchange;
 pub mod frame;
 pub mod message;
 pub mod needle;
+pub mod secret;
 pub mod selector;
 #[expect(clippy::module_inception, reason = "the word of the house for one recording")]
 pub mod session;

@@ -62,6 +62,13 @@ impl FileSource {
         Ok(Self { header, data, lines, messages, default })
     }
 
+    /// Returns the line of a frame, from 1; of one in parts the first.
+    #[must_use]
+    pub fn line_of(&self, seq: u64) -> Option<usize> {
+        let at = self.lines.partition_point(|(info, ..)| info.seq < seq);
+        self.lines.get(at).filter(|(info, ..)| info.seq == seq).map(|(.., number)| *number)
+    }
+
     /// Returns what the frames tell of the session as a whole.
     #[must_use]
     pub fn content(&self) -> &[u8] {
