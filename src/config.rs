@@ -1,6 +1,12 @@
 //! The environment and the configuration files: the only room that reads them.
 #![expect(clippy::disallowed_methods, reason = "this is the one room that reads the environment")]
 
+mod project;
+mod table;
+
+pub use project::{Before, PROJECT_FILE, ProjectFile, ServerEntry, project, user_masks};
+
+use crate::error::CommandError;
 use crate::store::location::{Location, NamedBy, default_path};
 use crate::store::retention::{DAY_NS, Retention};
 use serde::Deserialize;
@@ -46,13 +52,67 @@ pub fn retention() -> Retention {
 }
 
 /// Why a configuration file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` cannot be read: {reason}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file.
     pub path: PathBuf,
+    /// The line, from 1, if it is about one.
+    pub line: Option<usize>,
     /// What is wrong with it.
     pub reason: String,
+    /// What was probably meant.
+    pub hint: Option<String>,
+}
+
+impl std::error::Error for ConfigError {}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.path.display();
+        match self.line {
+            Some(line) => write!(f, "`{path}`, line {line}: {}", self.reason),
+            None => write!(f, "`{path}` cannot be read: {}", self.reason),
+        }
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        let failed = Self::failed(error.to_string());
+        error.hint.into_iter().fold(failed, Self::hint)
+    }
+}
+
+impl ConfigError {
+    /// Returns the error of a file that cannot be opened or read.
+    fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        Self { path: path.into(), line: None, reason: crate::error::sentence(error), hint: None }
+    }
+
+    /// Returns the error of a text that is no TOML, or not the one that was expected.
+    fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| line_of(text, span.start));
+        // The parser adds its own view of the text in further lines.
+        let reason = error.message().lines().next().unwrap_or_default().to_owned();
+        Self { path: path.into(), line, reason, hint: None }
+    }
+}
+
+/// Returns the line a byte stands in, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or(text.as_bytes())).count()
+}
+
+/// Returns a file's text; `None` if there is no such file.
+fn text_of(path: &Path) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(path) {
+        // Editors on some systems put a byte order mark in front.
+        Ok(text) => Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(ConfigError::unreadable(path, &error)),
+    }
 }
 
 /// Returns the user's home, from `HOME` or else from the password database.
@@ -66,17 +126,14 @@ pub fn home() -> Option<PathBuf> {
 /// # Errors
 /// Says which file and what is wrong with it.
 pub fn user_file(home: Option<&Path>) -> Result<UserFile, ConfigError> {
-    let Some(path) = home.map(|home| home.join(".config/mcp-tap/config.toml")) else { return Ok(UserFile::default()) };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(UserFile::default());
-        }
-        Err(error) => return Err(ConfigError { path, reason: crate::error::sentence(&error) }),
-    };
-    // Editors on some systems put a byte order mark in front.
-    toml::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| ConfigError { path, reason: error.message().to_owned() })
+    let Some(path) = user_path(home) else { return Ok(UserFile::default()) };
+    let Some(text) = text_of(&path)? else { return Ok(UserFile::default()) };
+    toml::from_str(&text).map_err(|error| ConfigError::of_toml(&path, &text, &error))
+}
+
+/// Returns where the user's file is.
+fn user_path(home: Option<&Path>) -> Option<PathBuf> {
+    home.map(|home| home.join(".config/mcp-tap/config.toml"))
 }
 
 /// Returns where the store is: `--store`, else `MCP_TAP_STORE`, else the user's file, else the default.

@@ -80,6 +80,30 @@ pub fn sentence(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
+/// Returns which word was probably meant by a wrong one: less than half of it is typed wrong.
+#[must_use]
+pub fn meant<'w>(wrong: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let near = |far: usize, word: &str| far <= 3 && far * 2 < word.chars().count().max(wrong.chars().count());
+    let found = words.map(|word| (distance(word, wrong), word)).filter(|(far, word)| near(*far, word)).min();
+    found.map(|(_, word)| word)
+}
+
+/// Returns how many letters must change to get from one word to the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let kept = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = kept.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self { broken_pipe: error.kind() == std::io::ErrorKind::BrokenPipe, ..Self::failed(sentence(&error)) }

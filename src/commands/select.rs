@@ -106,33 +106,11 @@ fn no_session(ctx: &Context, reader: &Reader, text: &str) -> Result<CommandError
             error.hint(format!("it is a tool in the latest session: {}", ctx.typed(&format!("inspect --tool {text}"))))
         );
     }
-    let names = reader.names()?.into_iter();
-    let near = names.map(|name| (distance(&name, text), name)).filter(|(far, name)| is_near(*far, name, text)).min();
-    if let Some((_, name)) = near {
-        return Ok(error.hint(format!("did you mean `{}`?", crate::output::sanitize::line(&name))));
+    let names = reader.names()?;
+    if let Some(name) = crate::error::meant(text, names.iter().map(String::as_str)) {
+        return Ok(error.hint(format!("did you mean `{}`?", crate::output::sanitize::line(name))));
     }
     Ok(error.hint(ctx.typed_for("sessions", "lists what is there")))
-}
-
-/// Returns true if a word was probably meant: less than half of it is typed wrong.
-fn is_near(far: usize, name: &str, text: &str) -> bool {
-    far <= 3 && far * 2 < name.chars().count().max(text.chars().count())
-}
-
-/// Returns how many letters must change to get from one word to the other (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let kept = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = kept.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 fn describe(reader: &Reader, session: &Session) -> Result<String, CommandError> {

@@ -8,6 +8,7 @@ pub mod correlate;
 pub mod derive;
 pub mod exchange;
 pub mod frame;
+pub mod mask;
 pub mod message;
 pub mod needle;
 pub mod secret;

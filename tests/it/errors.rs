@@ -388,7 +388,7 @@ fn a_configuration_that_cannot_be_read() {
         shown(&env, &env.tap(&["sessions"])),
         str![[r#"
 [stderr]
-error: `[HOME]/.config/mcp-tap/config.toml` cannot be read: unclosed array, expected `]`
+error: `[HOME]/.config/mcp-tap/config.toml`, line 1: unclosed array, expected `]`
 hint: mend the file, or name the store with --store FILE
 [exit 3]
 
@@ -402,7 +402,7 @@ hint: mend the file, or name the store with --store FILE
         shown(&env, &output),
         str![[r#"
 [stderr]
-mcp-tap: `[HOME]/.config/mcp-tap/config.toml` cannot be read: unclosed array, expected `]`; the default store is used
+mcp-tap: `[HOME]/.config/mcp-tap/config.toml`, line 1: unclosed array, expected `]`; the default store is used
 
 "#]]
     );
