@@ -28,6 +28,7 @@ Compare:
   diff         Show what differs between two sessions
   replay       Play a recorded client against a server and show what differs
   test         Replay session files against a server and tell which answers differ
+  review       Go through what the last test found, one change at a time
 
 Files:
   export       Write a session to a file
@@ -82,6 +83,7 @@ enum Command {
     Diff(commands::diff::DiffArgs),
     Replay(commands::replay::ReplayArgs),
     Test(commands::test::TestArgs),
+    Review(commands::review::ReviewArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -155,6 +157,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Diff(args)) => commands::diff::run(ctx, args),
         Some(Command::Replay(args)) => commands::replay::run(ctx, args),
         Some(Command::Test(args)) => commands::test::run(ctx, args),
+        Some(Command::Review(args)) => commands::review::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),

@@ -18,14 +18,23 @@ pub struct Pair {
 /// Pairs the exchanges of two sessions, in the first one's order; what only the second has comes last.
 #[must_use]
 pub fn align(a: &[Exchange], b: &[Exchange]) -> Vec<Pair> {
+    let asks = |side: &[Exchange]| side.iter().map(|exchange| exchange.asks).collect::<Vec<u64>>();
+    align_asking((a, &asks(a)), (b, &asks(b)))
+}
+
+/// Pairs the exchanges of two sessions, given what each asks for.
+#[must_use]
+pub fn align_asking((a, asks_a): (&[Exchange], &[u64]), (b, asks_b): (&[Exchange], &[u64])) -> Vec<Pair> {
+    let a: Vec<(&Exchange, u64)> = a.iter().zip(asks_a.iter().copied()).collect();
+    let b: Vec<(&Exchange, u64)> = b.iter().zip(asks_b.iter().copied()).collect();
     let mut partner_of_a = vec![None; a.len()];
     let mut taken = vec![false; b.len()];
-    pass(a, b, &mut partner_of_a, &mut taken, |exchange| Some((exchange.direction, &exchange.method, exchange.asks)));
-    pass(a, b, &mut partner_of_a, &mut taken, |exchange| {
+    pass(&a, &b, &mut partner_of_a, &mut taken, |(exchange, asks)| Some((exchange.direction, &exchange.method, asks)));
+    pass(&a, &b, &mut partner_of_a, &mut taken, |(exchange, _)| {
         Some((exchange.direction, &exchange.method, exchange.name.as_deref()))
     });
     // Questions have no name; those about the same thing were paired above.
-    pass(a, b, &mut partner_of_a, &mut taken, |exchange| {
+    pass(&a, &b, &mut partner_of_a, &mut taken, |(exchange, _)| {
         (exchange.direction == Direction::ToClient).then_some(&exchange.method)
     });
     let mut pairs: Vec<Pair> =
@@ -36,20 +45,20 @@ pub fn align(a: &[Exchange], b: &[Exchange]) -> Vec<Pair> {
 
 /// Pairs what is still alone and has the same key, in order.
 fn pass<'e, K: Hash + Eq>(
-    a: &'e [Exchange],
-    b: &'e [Exchange],
+    a: &[(&'e Exchange, u64)],
+    b: &[(&'e Exchange, u64)],
     partner_of_a: &mut [Option<usize>],
     taken: &mut [bool],
-    key: impl Fn(&'e Exchange) -> Option<K>,
+    key: impl Fn((&'e Exchange, u64)) -> Option<K>,
 ) {
     let mut waiting: HashMap<K, VecDeque<usize>> = HashMap::new();
     for (at, exchange) in b.iter().enumerate() {
-        if let Some(key) = key(exchange).filter(|_| taken.get(at) == Some(&false)) {
+        if let Some(key) = key(*exchange).filter(|_| taken.get(at) == Some(&false)) {
             waiting.entry(key).or_default().push_back(at);
         }
     }
     for (exchange, partner) in a.iter().zip(partner_of_a.iter_mut()).filter(|(_, partner)| partner.is_none()) {
-        let found = key(exchange).and_then(|key| waiting.get_mut(&key)?.pop_front());
+        let found = key(*exchange).and_then(|key| waiting.get_mut(&key)?.pop_front());
         if let Some(slot) = found.and_then(|at| taken.get_mut(at)) {
             *slot = true;
             *partner = found;

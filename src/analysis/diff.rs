@@ -1,10 +1,11 @@
 //! The comparison of two sessions. Both the comparing and its order depend on nothing but the two recordings.
 
-use super::align::{Pair, align};
-use super::exchanges::{Exchange, Recording, items};
+use super::align::{Pair, align, align_asking};
+use super::exchanges::{Exchange, Recording, asks, items, list_member};
 use super::identity;
 use super::normalize::{Eye, Eyes, MaskCounts};
 use super::report::{Change, ChangeKind, DiffReport, ExchangeHead, Level, Options, PairHead, Pointers, SideValue};
+use super::rules::{Part, Rules, Start};
 use super::surface;
 use super::value_diff::{Comparer, Matter, ValueChange};
 use crate::protocol::json::{Node, Tree};
@@ -22,16 +23,31 @@ const ARGUMENTS: usize = 2_000;
 /// Compares two recordings.
 #[must_use]
 pub fn diff(a: &Recording, b: &Recording, options: Options) -> DiffReport {
+    diff_masked(a, b, options, &Rules::default())
+}
+
+/// Compares two recordings; what rules excuse counts as equal, unless nothing shall be excused.
+#[must_use]
+pub fn diff_masked(a: &Recording, b: &Recording, options: Options, rules: &Rules) -> DiffReport {
     let mut work = Work {
         a,
         b,
         options,
+        rules,
         masks: MaskCounts::new(),
         budget: WORD_BUDGET,
         left_out: 0,
         report: DiffReport::default(),
     };
-    let pairs = align(&a.exchanges, &b.exchanges);
+    let pairs = if rules.concern_params() && !options.strict {
+        let asks = |recording: &Recording| -> Vec<u64> {
+            let one = |exchange: &Exchange| asks(exchange, recording.era, &rules.start(exchange, Part::Params));
+            recording.exchanges.iter().map(one).collect()
+        };
+        align_asking((&a.exchanges, &asks(a)), (&b.exchanges, &asks(b)))
+    } else {
+        align(&a.exchanges, &b.exchanges)
+    };
     let from_client = |recording: &Recording| {
         recording.exchanges.iter().filter(|exchange| exchange.direction == Direction::ToServer).count()
     };
@@ -50,6 +66,7 @@ struct Work<'r> {
     a: &'r Recording,
     b: &'r Recording,
     options: Options,
+    rules: &'r Rules,
     masks: MaskCounts,
     budget: u64,
     left_out: u64,
@@ -57,11 +74,20 @@ struct Work<'r> {
 }
 
 impl<'r> Work<'r> {
+    /// Returns what compares the parts of two exchanges that rules may be about.
+    fn ruled(&mut self, matter: Matter, rules: Start<'r>) -> Comparer<'_> {
+        Comparer { rules, ..self.comparer(matter) }
+    }
+
     fn comparer(&mut self, matter: Matter) -> Comparer<'_> {
         let strict = self.options.strict;
         Comparer {
             matter,
-            eyes: Eyes { a: Eye { era: self.a.era, strict }, b: Eye { era: self.b.era, strict } },
+            eyes: Eyes {
+                a: Eye { era: self.a.era, strict, ruled: &[] },
+                b: Eye { era: self.b.era, strict, ruled: &[] },
+            },
+            rules: Start::default(),
             options: self.options,
             masks: &mut self.masks,
             budget: &mut self.budget,
@@ -94,7 +120,9 @@ impl<'r> Work<'r> {
             let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
             let (true, Some(a), Some(b)) = (ours.is_list(), items(ours), items(theirs)) else { continue };
             let method = ours.method.clone();
-            for mut change in surface::lists(&mut self.comparer(Matter::Surface), &method, &a, &b) {
+            // The items of all pages stand in one list, so that their numbers mean nothing.
+            let rules = self.rules.start(ours, Part::Result).under(list_member(&method).unwrap_or_default()).under("");
+            for mut change in surface::lists(&mut self.ruled(Matter::Surface, rules), &method, &a, &b) {
                 let what = (change.item.clone(), change.pointer.clone(), change.a.clone(), change.b.clone());
                 if seen.insert(what) {
                     change.touches = calls.touched_by(&change);
@@ -159,7 +187,8 @@ impl<'r> Work<'r> {
         if !told_elsewhere && ours.params != theirs.params {
             let empty: Box<[u8]> = Box::from(&b"{}"[..]);
             let (a, b) = (ours.params.as_ref().unwrap_or(&empty), theirs.params.as_ref().unwrap_or(&empty));
-            add(self.comparer(Matter::Params).texts(a, b), "/params");
+            let rules = self.rules.start(ours, Part::Params);
+            add(self.ruled(Matter::Params, rules).texts(a, b), "/params");
         }
         let (before, after) = (outcome_word(ours), outcome_word(theirs));
         // The answers to the server's questions are the client's doing.
@@ -172,15 +201,18 @@ impl<'r> Work<'r> {
                 return changes;
             }
             if let (Some(a), Some(b)) = (&ours.result, &theirs.result) {
-                add(self.comparer(Matter::Result).texts(a, b), "");
+                let rules = self.rules.start(ours, Part::Result);
+                add(self.ruled(Matter::Result, rules).texts(a, b), "");
             } else if let (Some(a), Some(b)) = (&ours.error, &theirs.error) {
-                add(self.comparer(Matter::Result).texts(a, b), "/error");
+                let rules = self.rules.start(ours, Part::Error);
+                add(self.ruled(Matter::Result, rules).texts(a, b), "/error");
             }
             return changes;
         }
         let results = ours.result.as_ref().zip(theirs.result.as_ref());
         if let Some((a, b)) = results.filter(|_| answered(ours) && answered(theirs) && !told_elsewhere) {
-            add(self.comparer(Matter::Result).texts(a, b), "");
+            let rules = self.rules.start(ours, Part::Result);
+            add(self.ruled(Matter::Result, rules).texts(a, b), "");
         }
         let mut outcome = Change::new(Level::Outcome, ChangeKind::Outcome);
         (outcome.a, outcome.b) = (Some(SideValue::of_text(&before)), Some(SideValue::of_text(&after)));

@@ -1,9 +1,10 @@
 //! The exchanges of a session with their payloads, read from wherever the session is.
 
 use super::normalize::Eye;
+use super::rules::{Hits, Start};
 use super::value_hash::Hashes;
 use super::volatile::Era;
-use crate::protocol::json::{Node, Tree};
+use crate::protocol::json::Tree;
 use crate::session::frame::{Channel, Direction};
 use crate::session::message::{Kind, Message, Outcome, Place};
 use crate::session::session::Session;
@@ -211,7 +212,7 @@ impl Reader<'_> {
             let era = self.recording.era;
             if let Some(exchange) = self.at.get(&message.place).and_then(|at| self.recording.exchanges.get_mut(*at)) {
                 exchange.params = member("params");
-                exchange.asks = asks(exchange, tree.root().get("params"), Eye { era, strict: false });
+                exchange.asks = asks(exchange, era, &Start::default());
             }
             return;
         }
@@ -227,13 +228,13 @@ impl Reader<'_> {
 
 /// Returns what a request asks for, in a number.
 ///
-/// What the other side made up (cursors, states, task ids) and metadata do not count.
-fn asks(exchange: &Exchange, params: Option<Node<'_, '_>>, eye: Eye) -> u64 {
+/// What the other side made up (cursors, states, task ids), metadata and what rules excuse do not count.
+pub(super) fn asks(exchange: &Exchange, era: Option<Era>, rules: &Start<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (exchange.direction, &exchange.method, &exchange.name).hash(&mut hasher);
-    let Some(params) = params else { return hasher.finish() };
-    let Ok(tree) = Tree::parse(params.raw()) else { return hasher.finish() };
-    let hashes = Hashes::of(&tree, eye);
+    let Some(params) = &exchange.params else { return hasher.finish() };
+    let Ok(tree) = Tree::parse(params) else { return hasher.finish() };
+    let hashes = Hashes::masked(&tree, Eye { era, ..Eye::default() }, &Hits::of(&tree, rules));
     let mut sum = 0_u64;
     for (key, member) in tree.root().members() {
         if matches!(key.as_ref(), "_meta" | "cursor" | "requestState" | "taskId" | "elicitationId") {

@@ -10,6 +10,7 @@
 //! | [`text_diff`] | two texts, compared by words |
 //! | [`normalize`] | masks: volatile values that are compared by their shape |
 //! | [`volatile`], [`dates`] | what such values look like |
+//! | [`rules`] | masks by rule: what people, or repeated runs, said is volatile |
 //! | [`blob`] | base64 and SHA-256, for what is no text |
 //! | [`secrets`] | what must not be committed by mistake |
 //! | [`surface`] | what a server offers, compared |
@@ -27,6 +28,7 @@ pub mod identity;
 pub mod latency;
 pub mod normalize;
 pub mod report;
+pub mod rules;
 pub mod secrets;
 pub mod statistics;
 pub mod surface;

@@ -13,18 +13,29 @@ pub type MaskCounts = BTreeMap<Mask, u64>;
 
 /// How one side's values are looked at.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Eye {
+pub struct Eye<'r> {
     /// When its session was.
     pub era: Option<Era>,
     /// True if nothing is excused.
     pub strict: bool,
+    /// What rules excuse in the one text that is looked at, from left to right.
+    pub ruled: &'r [Span],
 }
 
-impl Eye {
-    /// Returns the volatile values of a text.
+impl Eye<'_> {
+    /// Returns the volatile values of a text; where a rule and the built-in masks overlap, the rule counts.
     #[must_use]
     pub fn spans(self, text: &str) -> Vec<Span> {
-        if self.strict { Vec::new() } else { spans(text, self.era) }
+        if self.strict {
+            return Vec::new();
+        }
+        let mut found = spans(text, self.era);
+        if !self.ruled.is_empty() {
+            found.retain(|span| !self.ruled.iter().any(|rule| rule.start < span.end && span.start < rule.end));
+            found.extend(self.ruled);
+            found.sort_by_key(|span| span.start);
+        }
+        found
     }
 
     /// Feeds a text into a hash, volatile values as their shape.
@@ -41,14 +52,14 @@ impl Eye {
 
 /// Both sides.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Eyes {
+pub struct Eyes<'r> {
     /// How the first side is looked at.
-    pub a: Eye,
+    pub a: Eye<'r>,
     /// How the second side is looked at.
-    pub b: Eye,
+    pub b: Eye<'r>,
 }
 
-impl Eyes {
+impl Eyes<'_> {
     /// Returns the eyes for sides that have changed places.
     #[must_use]
     pub fn swapped(self) -> Self {
@@ -107,9 +118,9 @@ pub fn mask_of_place(path: &[&str]) -> Option<Mask> {
 mod tests {
     use super::*;
 
-    fn eyes() -> Eyes {
+    fn eyes() -> Eyes<'static> {
         let era = Era::of(1_796_049_060_000_000_000, 0);
-        Eyes { a: Eye { era, strict: false }, b: Eye { era, strict: false } }
+        Eyes { a: Eye { era, strict: false, ruled: &[] }, b: Eye { era, strict: false, ruled: &[] } }
     }
 
     #[test]

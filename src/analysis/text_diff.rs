@@ -70,7 +70,7 @@ pub fn work(left: &[u64], right: &[u64]) -> Option<u64> {
 /// When the texts are too long for their words they are compared by lines, and then as wholes; all that is lost is
 /// detail.
 #[must_use]
-pub fn compare(a: &str, b: &str, eyes: Eyes, budget: &mut u64) -> TextDiff {
+pub fn compare(a: &str, b: &str, eyes: Eyes<'_>, budget: &mut u64) -> TextDiff {
     // An alignment has ties, which are not symmetric: the same side always comes first.
     if a <= b {
         return ordered(a, b, eyes, budget);
@@ -95,7 +95,7 @@ pub fn compare(a: &str, b: &str, eyes: Eyes, budget: &mut u64) -> TextDiff {
     diff
 }
 
-fn ordered(a: &str, b: &str, eyes: Eyes, budget: &mut u64) -> TextDiff {
+fn ordered(a: &str, b: &str, eyes: Eyes<'_>, budget: &mut u64) -> TextDiff {
     let (spans_a, spans_b) = if *budget > 0 { (eyes.a.spans(a), eyes.b.spans(b)) } else { Default::default() };
     for tokenize in [words as fn(&str, &[Span]) -> Vec<Token>, lines] {
         if *budget == 0 {

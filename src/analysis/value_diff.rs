@@ -8,10 +8,12 @@ mod scalars;
 use super::array_align::{self, Side};
 use super::normalize::{Eyes, MaskCounts, mask_of_place};
 use super::report::{ChangeKind, Options, Pointers, SideValue};
+use super::rules::{Hits, Start};
 use super::text_diff::Piece;
 use super::value_hash::Hashes;
 use super::volatile::Mask;
 use crate::protocol::json::{Kind, Node, Tree, unescape_bytes};
+use crate::protocol::number::Decimal;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -33,7 +35,9 @@ pub struct Comparer<'c> {
     /// What is compared.
     pub matter: Matter,
     /// How each side's volatile values are seen.
-    pub eyes: Eyes,
+    pub eyes: Eyes<'c>,
+    /// What rules excuse.
+    pub rules: Start<'c>,
     /// What the user asked for.
     pub options: Options,
     /// What was excused.
@@ -92,10 +96,11 @@ impl Comparer<'_> {
     /// Compares two trees.
     pub fn trees(&mut self, a: &Tree<'_>, b: &Tree<'_>) -> Vec<ValueChange> {
         let mut texts = Vec::new();
-        let mut changes = Walk::new(self, a, b, false).run(&mut texts);
-        for JsonTexts { soft, pointer, a, b } in texts {
+        let rules = self.rules.clone();
+        let mut changes = Walk::new(self, a, b, (&rules, &rules), false).run(&mut texts);
+        for JsonTexts { soft, pointer, a, b, rules } in texts {
             let (Ok(ours), Ok(theirs)) = (Tree::parse(a.as_bytes()), Tree::parse(b.as_bytes())) else { continue };
-            let inner = Walk::new(self, &ours, &theirs, true).run(&mut Vec::new());
+            let inner = Walk::new(self, &ours, &theirs, (&rules.0, &rules.1), true).run(&mut Vec::new());
             changes.extend(inner.into_iter().map(|change| ValueChange {
                 soft: change.soft || soft,
                 inside: Some(change.pointer),
@@ -108,8 +113,9 @@ impl Comparer<'_> {
 }
 
 /// Two texts that hold JSON, to be compared as JSON.
-struct JsonTexts {
+struct JsonTexts<'r> {
     soft: bool,
+    rules: (Start<'r>, Start<'r>),
     pointer: Pointers,
     a: String,
     b: String,
@@ -130,6 +136,7 @@ struct Walk<'w, 'c, 't> {
     a: &'t Tree<'t>,
     b: &'t Tree<'t>,
     hashes: (Hashes, Hashes),
+    hits: (Hits<'c>, Hits<'c>),
     steps: Vec<Step<'t>>,
     inside: bool,
     pointer_bytes: usize,
@@ -139,16 +146,28 @@ struct Walk<'w, 'c, 't> {
 type Pair<'t> = (Node<'t, 't>, Node<'t, 't>, usize);
 
 impl<'w, 'c, 't> Walk<'w, 'c, 't> {
-    fn new(comparer: &'w mut Comparer<'c>, a: &'t Tree<'t>, b: &'t Tree<'t>, inside: bool) -> Self {
-        let hashes = (Hashes::of(a, comparer.eyes.a), Hashes::of(b, comparer.eyes.b));
+    fn new(
+        comparer: &'w mut Comparer<'c>,
+        a: &'t Tree<'t>,
+        b: &'t Tree<'t>,
+        rules: (&Start<'c>, &Start<'c>),
+        inside: bool,
+    ) -> Self {
+        let strict = comparer.eyes.a.strict || comparer.eyes.b.strict;
+        let met = |tree, start| {
+            let hits = if strict { Hits::default() } else { Hits::of(tree, start) };
+            if inside { hits.closed() } else { hits }
+        };
+        let hits = (met(a, rules.0), met(b, rules.1));
+        let hashes = (Hashes::masked(a, comparer.eyes.a, &hits.0), Hashes::masked(b, comparer.eyes.b, &hits.1));
         let root = Step { parent: 0, key: None, index_a: 0, index_b: 0, depth: 0, soft: false };
-        Self { comparer, a, b, hashes, steps: vec![root], inside, pointer_bytes: 0, changes: Vec::new() }
+        Self { comparer, a, b, hashes, hits, steps: vec![root], inside, pointer_bytes: 0, changes: Vec::new() }
     }
 
-    fn run(mut self, texts: &mut Vec<JsonTexts>) -> Vec<ValueChange> {
+    fn run(mut self, texts: &mut Vec<JsonTexts<'c>>) -> Vec<ValueChange> {
         let mut open: Vec<Pair<'t>> = vec![(self.a.root(), self.b.root(), 0)];
         while let Some((a, b, step)) = open.pop() {
-            if self.same_spelling(a, b) {
+            if self.same_spelling(a, b) || self.excuse_by_rule(a, b) {
                 continue;
             }
             match (a.kind(), b.kind()) {
@@ -245,14 +264,22 @@ impl<'w, 'c, 't> Walk<'w, 'c, 't> {
                 .get(step)
                 .and_then(|step| step.key.as_deref())
                 .is_some_and(|key| matches!(key, "required" | "enum" | "type"));
+        let unordered = self.hits.0.unordered(a.id()) && self.hits.1.unordered(b.id());
         let ours: Vec<Node<'t, 't>> = a.children().collect();
         let theirs: Vec<Node<'t, 't>> = b.children().collect();
         let found = array_align::align(
             Side { array: a, hashes: &self.hashes.0 },
             Side { array: b, hashes: &self.hashes.1 },
-            set,
+            set || unordered,
         );
-        if found.reordered {
+        if unordered {
+            // Whatever paired the items: those that change places go up and down.
+            let mut places: Vec<(usize, usize)> = found.pairs.clone();
+            places.sort_unstable();
+            if places.windows(2).any(|pair| pair[1].1 < pair[0].1) {
+                self.count(&[Mask::Order]);
+            }
+        } else if found.reordered {
             self.both(ChangeKind::Reordered, a, b, step, surface);
         }
         let soft = self.steps.get(step).is_some_and(|step| step.soft);
@@ -279,6 +306,20 @@ impl<'w, 'c, 't> Walk<'w, 'c, 't> {
         for mask in masks {
             *self.comparer.masks.entry(*mask).or_default() += 1;
         }
+    }
+
+    /// Tells whether a rule excuses whatever two values of one type are, and counts it.
+    fn excuse_by_rule(&mut self, a: Node<'t, 't>, b: Node<'t, 't>) -> bool {
+        // Another spelling of the same number is told, not masked.
+        let number = |node: Node<'t, 't>| node.as_number().and_then(Decimal::parse);
+        if a.kind() != b.kind() || a.kind() == Kind::Number && number(a) == number(b) {
+            return false;
+        }
+        let rule = self.hits.0.common(a, &self.hits.1, b);
+        if let Some(rule) = rule {
+            self.count(&[rule.mask()]);
+        }
+        rule.is_some()
     }
 
     /// Tells whether the protocol makes the value at a place volatile, and counts it.

@@ -4,6 +4,7 @@
 //! number by value is still compared. Computed from the leaves up in one pass: linear at any depth.
 
 use super::normalize::Eye;
+use super::rules::{Hits, Start};
 use crate::protocol::json::{Kind, Node, NodeId, Tree, unescape_bytes};
 use crate::protocol::number::Decimal;
 use std::borrow::Cow;
@@ -23,11 +24,17 @@ impl Hashes {
     /// By value: numbers by their exact value, members in any order, volatile values by their shape. By spelling:
     /// everything but the blanks between tokens.
     #[must_use]
-    pub fn of(tree: &Tree<'_>, eye: Eye) -> Self {
+    pub fn of(tree: &Tree<'_>, eye: Eye<'_>) -> Self {
+        Self::masked(tree, eye, &Hits::default())
+    }
+
+    /// Returns the numbers of a tree's values, what rules excuse as the rule.
+    #[must_use]
+    pub fn masked(tree: &Tree<'_>, eye: Eye<'_>, hits: &Hits<'_>) -> Self {
         let nodes: Vec<Node<'_, '_>> = tree.root().descendants().map(|(_, node)| node).collect();
         let mut hashes = Self { value: vec![0; nodes.len()], spelling: vec![0; nodes.len()] };
         for node in nodes.iter().rev() {
-            let (value, spelling) = hashes.one(*node, eye);
+            let (value, spelling) = hashes.one(*node, eye, hits);
             let at = node.id().index();
             if let (Some(by_value), Some(by_spelling)) = (hashes.value.get_mut(at), hashes.spelling.get_mut(at)) {
                 (*by_value, *by_spelling) = (value, spelling);
@@ -48,12 +55,29 @@ impl Hashes {
         self.spelling.get(id.index()).copied().unwrap_or(0)
     }
 
-    fn one(&self, node: Node<'_, '_>, eye: Eye) -> (u64, u64) {
+    fn one(&self, node: Node<'_, '_>, eye: Eye<'_>, hits: &Hits<'_>) -> (u64, u64) {
+        let (value, spelling) = self.plain(node, eye, hits);
+        match hits.whole(node) {
+            Some((number, _)) => {
+                let mut ruled = DefaultHasher::new();
+                (node.kind(), "rule", number).hash(&mut ruled);
+                (ruled.finish(), spelling)
+            }
+            None => (value, spelling),
+        }
+    }
+
+    fn plain(&self, node: Node<'_, '_>, eye: Eye<'_>, hits: &Hits<'_>) -> (u64, u64) {
         let (mut value, mut spelling) = (DefaultHasher::new(), DefaultHasher::new());
         let kind = node.kind();
         kind.hash(&mut value);
         kind.hash(&mut spelling);
         match kind {
+            Kind::Array if hits.unordered(node.id()) => {
+                let numbers = node.children().map(|child| self.value(child.id()));
+                (node.len(), numbers.fold(0_u64, u64::wrapping_add)).hash(&mut value);
+                node.children().for_each(|child| self.spelling(child.id()).hash(&mut spelling));
+            }
             Kind::Array => {
                 for child in node.children() {
                     self.value(child.id()).hash(&mut value);
@@ -78,7 +102,13 @@ impl Hashes {
                 // A lone surrogate has no text: its bytes tell it from others.
                 let bytes = unescape_bytes(node.raw());
                 match std::str::from_utf8(&bytes) {
-                    Ok(text) => eye.feed_text(text, &mut value),
+                    Ok(text) => match inside(text, eye, &hits.inside(node.id())) {
+                        Some(number) => number.hash(&mut value),
+                        None => {
+                            let ruled = hits.spans(node.id(), text);
+                            Eye { ruled: &ruled, ..eye }.feed_text(text, &mut value);
+                        }
+                    },
                     Err(_) => bytes.hash(&mut value),
                 }
             }
@@ -93,6 +123,17 @@ impl Hashes {
         }
         (value.finish(), spelling.finish())
     }
+}
+
+/// Returns the number of the JSON that a text holds, if rules go on into it.
+fn inside(text: &str, eye: Eye<'_>, start: &Start<'_>) -> Option<u64> {
+    if start.is_empty() || !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let tree = Tree::parse(text.as_bytes()).ok()?;
+    let hits = Hits::of(&tree, start);
+    // Texts inside are not opened once more, as in a comparison.
+    Some(Hashes::masked(&tree, eye, &hits.closed()).value(tree.root().id()))
 }
 
 /// Returns the one spelling of a number's value.

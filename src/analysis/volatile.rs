@@ -24,6 +24,14 @@ pub enum Mask {
     Trace,
     /// Where in memory an object lies.
     Address,
+    /// How long something took; by rule only.
+    Duration,
+    /// A number that rises; by rule only.
+    Counter,
+    /// Whatever a rule says is random.
+    Random,
+    /// The order of an array; by rule only.
+    Order,
 }
 
 impl Mask {
@@ -38,6 +46,10 @@ impl Mask {
             Self::TaskId => "task id",
             Self::Trace => "trace context",
             Self::Address => "address",
+            Self::Duration => "duration",
+            Self::Counter => "counter",
+            Self::Random => "random value",
+            Self::Order => "order",
         }
     }
 }

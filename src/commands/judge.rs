@@ -1,16 +1,30 @@
 //! The verdict on a replay: the comparison of what was recorded with what it made.
 
-use crate::analysis::diff::diff;
+use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::{Recording, collect};
 use crate::analysis::report::{DiffReport, FailOn, Options};
+use crate::analysis::rules::Rules;
+use crate::error::CommandError;
 use crate::replay::choice;
 use crate::replay::plan::Plan;
 use crate::replay::report::ReplayReport;
 use crate::replay::script::Script;
 use crate::session::frame::Direction;
+use crate::session::mask::MaskRule;
 use crate::session::message::Place;
-use crate::session::source::{SessionSource, SourceError};
+use crate::session::source::SessionSource;
 use std::collections::HashSet;
+
+/// How a replay is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How<'m> {
+    /// How the sessions are compared.
+    pub(super) options: Options,
+    /// The masks of the project and of the recording.
+    pub(super) masks: &'m [MaskRule],
+    /// True where a single message was asked for: it is judged by itself, and so is what was left out for it.
+    pub(super) one: bool,
+}
 
 /// Two sessions, what differs, and what the replay met.
 #[derive(Debug)]
@@ -29,29 +43,28 @@ pub(super) struct Judged {
 
 /// Compares a recording with the session that playing it made.
 ///
-/// `one` is true where a single message was asked for: it is judged by itself, and so is what was left out for it.
-///
 /// # Errors
-/// A session cannot be read.
+/// A session cannot be read, or a mask cannot be used.
 pub(super) fn judge(
     recorded: &dyn SessionSource,
     made: &dyn SessionSource,
     script: &Script,
     plan: &Plan,
     mut report: ReplayReport,
-    options: Options,
-    one: bool,
-) -> Result<Judged, SourceError> {
+    how: How<'_>,
+) -> Result<Judged, CommandError> {
     let (mut a, b) = (collect(recorded)?, collect(made)?);
     leave_out(&mut a, plan, &report);
-    let mut differences = diff(&a, &b, options);
-    if one {
+    let rules =
+        Rules::of(how.masks).map_err(|error| CommandError::failed(format!("a mask cannot be used: {error}")))?;
+    let mut differences = diff_masked(&a, &b, how.options, &rules);
+    if how.one {
         report.skipped.retain(|skipped| skipped.fails);
     } else if let Some(after) = choice::first_unsent_write(plan, script) {
         let count = leave_unjudged(&mut differences, after);
         report.not_judged = (count > 0).then_some((count, after));
     }
-    let fails = differences.fails(options.fail_on) || report.fails();
+    let fails = differences.fails(how.options.fail_on) || report.fails();
     Ok(Judged { a, b, differences, report, fails })
 }
 

@@ -1,7 +1,7 @@
 //! `replay`: plays a recorded client against a server, records that, and compares the two.
 
 use super::Context;
-use super::judge::{Judged, judge};
+use super::judge::{How, Judged, judge};
 use super::options::{ChoiceArgs, CompareArgs, ServerArgs};
 use super::play::{self, Stage};
 use super::select::{self, Found};
@@ -121,7 +121,8 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
     let reader = ctx.reader()?;
     let made = select::find(ctx, reader.as_ref(), Some(&played.id))?;
     let options = args.compare.options();
-    let judged = judge(&*found.source, &*made.source, &script, &plan, played.report, options, one.is_some())?;
+    let how = How { options, masks: &[], one: one.is_some() };
+    let judged = judge(&*found.source, &*made.source, &script, &plan, played.report, how)?;
     show(ctx, args, &found, &made, &judged)?;
     Ok(if judged.fails { Code::No } else { Code::Done })
 }

@@ -148,7 +148,13 @@ fn mask(entry: Entry<'_, '_>) -> Result<MaskRule, ConfigError> {
         let hint = Some(format!("as = \"timestamp\": one of {}", words()));
         return Err(ConfigError { hint, ..entry.error("a mask says with `as` what the value is") });
     };
-    Ok(MaskRule { method, tool, resource, at, text, kind, learned })
+    let rule = MaskRule { method, tool, resource, at, text, kind, learned };
+    crate::analysis::rules::check(&rule).map_err(|error| {
+        let members = entry.members(&known).unwrap_or_default();
+        let place = members.into_iter().find(|(key, _)| *key == error.key).map_or(entry, |(_, value)| value);
+        place.error(error.reason)
+    })?;
+    Ok(rule)
 }
 
 fn mask_type(value: Entry<'_, '_>) -> Result<MaskType, ConfigError> {
@@ -257,6 +263,14 @@ as = "timestamp"
                 "line 3: `destructive` is true or false, not a string",
             ),
             ("[servers.x]\ncommand = ['a']\nenv = { A = 1 }", "line 3: `A` is a string, not an integer"),
+            ("[[mask]]\nas = 'uuid'", "line 1: a mask says with `at` or `text` which values it is about"),
+            ("[[mask]]\nas = 'uuid'\nat = 'a/b'", "line 3: `a/b` is no pointer: it begins with `/`"),
+            ("[[mask]]\nas = 'uuid'\ntext = 'id (.'", "line 3: `text` is no regular expression: unclosed group"),
+            ("[[mask]]\nas = 'uuid'\ntext = 'id'", "line 3: `text` has no group: put the part that varies in ( )"),
+            (
+                "[[mask]]\nas = 'uuid'\nat = '/a'\ntool = 'a'\nmethod = 'b'",
+                "line 1: a mask names a `method`, a `tool` or a `resource`, and no two of them",
+            ),
             ("[servers", "line 1: unclosed table, expected `]`"),
         ] {
             assert_eq!(said(text), (format!("`/p/mcp-tap.toml`, {sentence}"), None), "{text}");
@@ -282,7 +296,7 @@ as = "timestamp"
         assert_eq!(user_masks(Some(home.path())), Ok(Vec::new()));
         std::fs::create_dir_all(home.path().join(".config/mcp-tap")).unwrap();
         let path = home.path().join(".config/mcp-tap/config.toml");
-        std::fs::write(&path, "store = 'x'\n[[mask]]\nmethod = '*'\nas = 'uuid'").unwrap();
+        std::fs::write(&path, "store = 'x'\n[[mask]]\nmethod = '*'\nat = '/id'\nas = 'uuid'").unwrap();
         assert_eq!(user_masks(Some(home.path())).unwrap()[0].method.as_deref(), Some("*"));
         std::fs::write(&path, "[[mask]]\nmethod = 1\nas = 'uuid'").unwrap();
         let error = user_masks(Some(home.path())).unwrap_err();

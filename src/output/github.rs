@@ -45,6 +45,7 @@ pub fn summary(files: &[Tested], fail_on: FailOn, command: &str) -> String {
         if !said.is_empty() && said.len() <= room {
             room -= said.len();
             let name = html(&super::sanitize::line(&file.file));
+            let name = name.trim_end();
             text.push_str(&format!("\n<details><summary>{name}</summary>\n\n<pre>\n{said}</pre>\n\n</details>\n"));
         }
     }

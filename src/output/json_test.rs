@@ -3,7 +3,7 @@
 use super::json::SessionObject;
 use super::json_diff::{DiffObject, ReplayObject};
 use crate::analysis::report::FailOn;
-use crate::replay::tested::{Tested, Verdict, count};
+use crate::replay::tested::{Tested, Update, Verdict, count};
 use crate::session::session::Peer;
 use serde::Serialize;
 
@@ -44,6 +44,11 @@ struct FileObject<'a> {
     /// The session that playing it made.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<SessionObject<'a>>,
+    /// With `--update`: whether it was, and why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_updated: Option<&'a str>,
     /// What differs: `exchanges`, `same`, `changed`, `masked`, `changes` and the rest, as under `diff` of `replay`.
     #[serde(flatten)]
     diff: Option<DiffObject<'a>>,
@@ -80,6 +85,11 @@ impl<'a> FileObject<'a> {
             recorded_from: file.recorded.as_ref().and_then(|session| session.server.as_ref()),
             recorded_revision: file.recorded.as_ref().and_then(|session| session.revision()),
             session: file.made.as_ref().map(|session| SessionObject::of(session, false, false, false)),
+            updated: file.update.as_ref().map(|update| !matches!(update, Update::Refused(_))),
+            not_updated: match &file.update {
+                Some(Update::Refused(why)) => Some(why),
+                _ => None,
+            },
             diff: compared.then(|| DiffObject::of(&file.differences, fail_on)),
             replay: compared.then(|| ReplayObject::of(&file.report)),
         }

@@ -40,6 +40,17 @@ pub struct Trouble {
     pub hints: Vec<String>,
 }
 
+/// What became of a file that was to be updated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Update {
+    /// So many frames took another answer.
+    Frames(usize),
+    /// It took the new recording as a whole.
+    Whole,
+    /// It was left as it is, and why.
+    Refused(String),
+}
+
 /// What was found of one session file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {
@@ -61,6 +72,8 @@ pub struct Tested {
     pub line: usize,
     /// Why it could not be tested.
     pub trouble: Option<Trouble>,
+    /// What became of it, if it was to be updated.
+    pub update: Option<Update>,
 }
 
 impl Tested {
@@ -77,6 +90,7 @@ impl Tested {
             report: ReplayReport::default(),
             line: 1,
             trouble: None,
+            update: None,
         }
     }
 

@@ -19,7 +19,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Outside crates that belong to certain rooms only.
-const CRATES: [(&str, &[&str]); 10] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("rusqlite", &["store"]),
     ("rustix", &["transport", "capture", "replay", "output", "sample"]),
     ("signal_hook", &["capture", "replay"]),
@@ -29,6 +29,7 @@ const CRATES: [(&str, &[&str]); 10] = [
     ("anstream", &["output"]),
     ("base64", &["session_file", "analysis"]),
     ("toml", &["config"]),
+    ("regex", &["analysis"]),
     ("jiff", &["output", "commands"]),
 ];
 

@@ -1,12 +1,14 @@
 //! Properties of the comparison, over generated values.
 
-use mcp_tap::analysis::diff::diff;
+use mcp_tap::analysis::diff::{diff, diff_masked};
 use mcp_tap::analysis::exchanges::collect;
 use mcp_tap::analysis::normalize::{Eye, Eyes, MaskCounts};
 use mcp_tap::analysis::report::{Change, DiffReport, Options};
+use mcp_tap::analysis::rules::{Rules, Start};
 use mcp_tap::analysis::text_diff::{self, PieceKind};
 use mcp_tap::analysis::value_diff::{Comparer, Matter, ValueChange};
 use mcp_tap::analysis::volatile::{Era, spans};
+use mcp_tap::session::mask::MaskRule;
 use mcp_tap::session_file::FileSource;
 use proptest::prelude::*;
 
@@ -50,13 +52,34 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
+/// Rules about places that generated values have.
+const RULES: [&str; 6] = [
+    r#"{"at":"/**/k","as":"random"}"#,
+    r#"{"at":"/structuredContent/**/id","as":"counter"}"#,
+    r#"{"at":"/*/name/**","as":"token"}"#,
+    r#"{"text":"(?:^|b )(a)","as":"random"}"#,
+    r#"{"at":"/**/text/k","as":"order"}"#,
+    r#"{"at":"/params/arguments/n","as":"random"}"#,
+];
+
+fn rules(chosen: u8) -> Rules {
+    let written: Vec<MaskRule> = RULES
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| chosen & (1 << at) != 0)
+        .map(|(_, text)| serde_json::from_str(text).expect("a rule"))
+        .collect();
+    Rules::of(&written).expect("rules")
+}
+
 fn compare(a: &str, b: &str, strict: bool) -> (Vec<ValueChange>, MaskCounts) {
-    let eye = Eye { era: Era::of(1_796_049_060_000_000_000, 0), strict };
+    let eye = Eye { era: Era::of(1_796_049_060_000_000_000, 0), strict, ruled: &[] };
     let (mut masks, mut budget, mut left_out) = (MaskCounts::new(), 10_000_000, 0);
     let mut comparer = Comparer {
         matter: Matter::Result,
         eyes: Eyes { a: eye, b: eye },
         options: Options::default(),
+        rules: Start::default(),
         masks: &mut masks,
         budget: &mut budget,
         left_out: &mut left_out,
@@ -109,9 +132,9 @@ fn session(results: &[(u8, String)]) -> FileSource {
     FileSource::read(text.into_bytes()).expect("it is a session file")
 }
 
-fn report(a: &[(u8, String)], b: &[(u8, String)]) -> DiffReport {
+fn report(a: &[(u8, String)], b: &[(u8, String)], chosen: u8) -> DiffReport {
     let (a, b) = (collect(&session(a)).expect("a"), collect(&session(b)).expect("b"));
-    diff(&a, &b, Options::default())
+    if chosen == 0 { diff(&a, &b, Options::default()) } else { diff_masked(&a, &b, Options::default(), &rules(chosen)) }
 }
 
 fn all_said(changes: impl Iterator<Item = Change>) -> Vec<String> {
@@ -174,9 +197,10 @@ proptest! {
     fn sessions_can_change_places(
         a in prop::collection::vec((0..3_u8, json()), 0..6),
         b in prop::collection::vec((0..3_u8, json()), 0..6),
+        chosen in prop_oneof![Just(0), 1_u8..64],
     ) {
-        prop_assert!(report(&a, &a).changes.is_empty());
-        let (there, back) = (report(&a, &b), report(&b, &a));
+        prop_assert!(report(&a, &a, chosen).changes.is_empty());
+        let (there, back) = (report(&a, &b, chosen), report(&b, &a, chosen));
         prop_assert_eq!(
             all_said(there.changes.clone().into_iter()),
             all_said(back.changes.clone().into_iter().map(Change::swapped))

@@ -2,16 +2,18 @@
 
 use super::{JsonTexts, Matter, Walk};
 use crate::analysis::blob;
+use crate::analysis::normalize::{Eye, Eyes};
 use crate::analysis::report::{ChangeKind, SideValue};
 use crate::analysis::text_diff::{self, Piece, PieceKind};
+use crate::analysis::volatile::Span;
 use crate::protocol::json::{Node, Tree, unescape_bytes};
 use crate::protocol::number::Decimal;
 
 /// The relative difference that rounding can make; a double has almost 16 digits.
 const ROUNDING: f64 = 1e-9;
 
-impl<'t> Walk<'_, '_, 't> {
-    pub(super) fn strings(&mut self, a: Node<'t, 't>, b: Node<'t, 't>, step: usize, texts: &mut Vec<JsonTexts>) {
+impl<'c, 't> Walk<'_, 'c, 't> {
+    pub(super) fn strings(&mut self, a: Node<'t, 't>, b: Node<'t, 't>, step: usize, texts: &mut Vec<JsonTexts<'c>>) {
         if unescape_bytes(a.raw()) == unescape_bytes(b.raw()) {
             return;
         }
@@ -19,7 +21,9 @@ impl<'t> Walk<'_, '_, 't> {
             return;
         }
         let (Some(old), Some(new)) = (a.as_text(), b.as_text()) else { return };
-        if let Some(masks) = self.comparer.eyes.excuse_text(&old, &new) {
+        let ruled = (self.hits.0.spans(a.id(), &old), self.hits.1.spans(b.id(), &new));
+        let eyes = self.eyes(&ruled);
+        if let Some(masks) = eyes.excuse_text(&old, &new) {
             self.count(&masks);
             return;
         }
@@ -31,7 +35,8 @@ impl<'t> Walk<'_, '_, 't> {
         if !self.inside && is_json(&old) && is_json(&new) {
             if let Some(pointer) = self.pointers(step, None) {
                 let soft = self.steps.get(step).is_some_and(|step| step.soft);
-                texts.push(JsonTexts { soft, pointer, a: old.into_owned(), b: new.into_owned() });
+                let rules = (self.hits.0.inside(a.id()), self.hits.1.inside(b.id()));
+                texts.push(JsonTexts { soft, rules, pointer, a: old.into_owned(), b: new.into_owned() });
             }
             return;
         }
@@ -49,10 +54,19 @@ impl<'t> Walk<'_, '_, 't> {
             self.both(ChangeKind::Changed, a, b, step, false);
             return;
         }
-        let diff = text_diff::compare(&old, &new, self.comparer.eyes, self.comparer.budget);
+        let diff = text_diff::compare(&old, &new, eyes, self.comparer.budget);
         self.count(&diff.masked);
         self.both(ChangeKind::Text, a, b, step, false);
         self.words(diff.pieces);
+    }
+
+    /// Returns both eyes with what rules excuse in one text.
+    fn eyes<'r>(&self, ruled: &'r (Vec<Span>, Vec<Span>)) -> Eyes<'r>
+    where
+        'c: 'r,
+    {
+        let Eyes { a, b } = self.comparer.eyes;
+        Eyes { a: Eye { ruled: &ruled.0, ..a }, b: Eye { ruled: &ruled.1, ..b } }
     }
 
     /// Gives the last change its words, long stretches shortened.
@@ -72,10 +86,12 @@ impl<'t> Walk<'_, '_, 't> {
             return;
         }
         if let (Ok(old), Ok(new)) = (std::str::from_utf8(&old), std::str::from_utf8(&new)) {
-            match self.comparer.eyes.excuse_text(old, new) {
+            let ruled = (self.hits.0.spans(a.id(), old), self.hits.1.spans(b.id(), new));
+            let eyes = self.eyes(&ruled);
+            match eyes.excuse_text(old, new) {
                 Some(masks) => self.count(&masks),
                 None => {
-                    let diff = text_diff::compare(old, new, self.comparer.eyes, self.comparer.budget);
+                    let diff = text_diff::compare(old, new, eyes, self.comparer.budget);
                     self.count(&diff.masked);
                     self.both(ChangeKind::Text, a, b, step, false);
                     self.words(diff.pieces);

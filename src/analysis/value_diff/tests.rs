@@ -2,14 +2,16 @@
 
 use super::*;
 use crate::analysis::normalize::Eye;
+use crate::analysis::rules::Start;
 
 fn changes_of(matter: Matter, options: Options, a: &str, b: &str) -> (Vec<ValueChange>, MaskCounts) {
     let (mut masks, mut budget, mut left_out) = (MaskCounts::new(), 1_000_000, 0);
-    let eye = Eye { era: None, strict: options.strict };
+    let eye = Eye { era: None, strict: options.strict, ruled: &[] };
     let mut comparer = Comparer {
         matter,
         eyes: Eyes { a: eye, b: eye },
         options,
+        rules: Start::default(),
         masks: &mut masks,
         budget: &mut budget,
         left_out: &mut left_out,

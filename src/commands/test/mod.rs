@@ -1,20 +1,21 @@
 //! `test`: recordings as regression tests of a server.
 
+pub(super) mod accept;
+mod add;
 mod files;
-mod one;
+pub(super) mod mask;
+pub(super) mod one;
 mod pool;
 mod report;
+mod server;
+mod update;
 
 use super::Context;
 use super::options::{ChoiceArgs, CompareArgs, ServerArgs};
-use super::play::{self, Stage};
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::progress::Progress;
-use crate::replay::driver::{Pace, Settings};
-use crate::replay::tested::{Tested, Verdict, count};
-use crate::session::session::Origin;
-use one::Rules;
+use crate::replay::tested::{Tested, Update, Verdict, count};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,6 +29,16 @@ pub struct TestArgs {
     /// Session files, and folders of them [default: sessions]
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
+    /// Make a session file of a recording: a name, an id or its beginning, `NAME~1`, or a session file
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["files", "update"],
+          add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
+    pub add: Option<String>,
+    /// The file that --add makes [default: sessions/NAME.jsonl]
+    #[arg(long, short, value_name = "FILE", requires = "add", value_hint = clap::ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Add a recording although something in it looks like a secret
+    #[arg(long, requires = "add")]
+    pub allow_secret: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "it has none of its own in the help")]
     pub choice: ChoiceArgs,
@@ -37,12 +48,18 @@ pub struct TestArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "it has none of its own in the help")]
     pub compare: CompareArgs,
+    /// Test this server of the project's `mcp-tap.toml`; its only one needs no name
+    #[arg(long = "server", value_name = "NAME")]
+    pub server_name: Option<String>,
     /// Replay so many files at once; one after the other where something is run before each
     #[arg(long, short = 'j', value_name = "N", default_value_t = 1, value_parser = parse_jobs)]
     pub jobs: usize,
     /// Begin no other file when one has failed
     #[arg(long)]
     pub fail_fast: bool,
+    /// Write what the server answers now into the files, where it is something else
+    #[arg(long)]
+    pub update: bool,
     /// End with 125 in the place of 3, for `git bisect run`
     #[arg(long)]
     pub bisect: bool,
@@ -81,15 +98,23 @@ pub fn run(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
 }
 
 fn test(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
+    let project = crate::config::project(&std::env::current_dir()?)?;
+    let (stage, rules) = server::stage(ctx, args, project.as_ref())?;
+    if let Some(session) = &args.add {
+        return add::run(ctx, args, session, &stage, &rules);
+    }
     let files = files::find(&args.files)?;
-    let (stage, rules) = stage(ctx, args)?;
     let files: Vec<(PathBuf, String)> =
         files.into_iter().map(|path| (path.clone(), path.display().to_string())).collect();
     let jobs = if stage.before.is_empty() { args.jobs } else { 1 };
     let going = pool::Going { jobs, fail_fast: args.fail_fast };
     let progress = Progress::count(ctx.ui.shows_progress(), "testing", files.len() as u64);
-    let tested = pool::run(&files, &stage, &rules, going, &|| progress.add(1));
+    let mut tested = pool::run(&files, &stage, &rules, going, &|| progress.add(1));
     drop(progress);
+    if args.update {
+        update::update(&stage.store, &rules, &files, &mut tested);
+    }
+    update::keep(ctx, &rules, &files, &tested);
     let code = code(&tested);
     report::show(ctx, args, &stage, &rules, &tested, code)?;
     Ok(code)
@@ -97,34 +122,13 @@ fn test(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
 
 /// Returns the answer: a failure wins over what could not be found out.
 fn code(tested: &[Tested]) -> Code {
-    if count(tested, Verdict::Failed) > 0 {
+    // What was accepted is right now.
+    let accepted = |file: &Tested| matches!(file.update, Some(Update::Frames(_) | Update::Whole));
+    if tested.iter().any(|file| file.verdict == Verdict::Failed && !accepted(file)) {
         Code::No
     } else if count(tested, Verdict::Error) > 0 {
         Code::Failed
     } else {
         Code::Done
     }
-}
-
-/// Returns the server and what is sent to it.
-fn stage(ctx: &Context, args: &TestArgs) -> Result<(Stage, Rules), CommandError> {
-    let mut choice = args.choice.choice(None);
-    let surroundings = crate::transport::stdio::Surroundings { apart: args.jobs > 1, ..args.server.surroundings()? };
-    let before: Vec<String> = args.server.before.iter().cloned().collect();
-    // What is reset can be destroyed.
-    choice.destructive |= !before.is_empty();
-    if args.command.is_empty() {
-        return Err(CommandError::usage("test plays the clients and needs a server to talk to")
-            .hint("mcp-tap test -- SERVER…     the server's command stands after --"));
-    }
-    let stage = Stage {
-        command: args.command.clone(),
-        surroundings,
-        before,
-        settings: Settings { pace: Pace::Fast, timeout: args.server.timeout, limit: play::LIMIT },
-        store: ctx.location.path.clone(),
-        retention: ctx.retention(),
-        origin: Origin::Test,
-    };
-    Ok((stage, Rules { choice, options: args.compare.options() }))
 }

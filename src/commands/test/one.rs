@@ -2,7 +2,7 @@
 
 use crate::analysis::report::Options;
 use crate::clock::Stopwatch;
-use crate::commands::judge::{Judged, judge};
+use crate::commands::judge::{How, Judged, judge};
 use crate::commands::play::{Stage, play};
 use crate::error::CommandError;
 use crate::replay::choice::{self, Choice};
@@ -10,38 +10,49 @@ use crate::replay::plan::{Plan, plan};
 use crate::replay::report::ReplayReport;
 use crate::replay::script::{self, Script};
 use crate::replay::tested::{Tested, Trouble, Verdict};
+use crate::session::mask::MaskRule;
 use crate::session::source::SessionSource;
 use crate::session_file::FileSource;
 use crate::store::Reader;
 use std::path::Path;
 
 /// What is said of a file whose replay a person ended.
-pub(super) const INTERRUPTED: &str = "interrupted";
+pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// What is sent, and how it is compared.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// What is sent.
-    pub(super) choice: Choice,
+    pub(crate) choice: Choice,
     /// How it is compared.
-    pub(super) options: Options,
+    pub(crate) options: Options,
+    /// The masks of the user and of the project; a file has more of its own.
+    pub(crate) masks: Vec<MaskRule>,
 }
 
 /// A session file that can be played.
-pub(super) struct Playable {
+pub(crate) struct Playable {
     /// The file.
-    pub(super) source: FileSource,
+    pub(crate) source: FileSource,
     /// Its messages.
-    pub(super) script: Script,
+    pub(crate) script: Script,
     /// What is sent.
-    pub(super) plan: Plan,
+    pub(crate) plan: Plan,
+}
+
+impl Playable {
+    /// Returns the masks that count for it: those of the project, then its own.
+    #[must_use]
+    pub(crate) fn masks(&self, shared: &[MaskRule]) -> Vec<MaskRule> {
+        shared.to_vec()
+    }
 }
 
 /// Reads a session file and plans its replay.
 ///
 /// # Errors
 /// It cannot be read or not be replayed.
-pub(super) fn open(path: &Path, choice: &Choice) -> Result<Playable, CommandError> {
+pub(crate) fn open(path: &Path, choice: &Choice) -> Result<Playable, CommandError> {
     let data = std::fs::read(path)
         .map_err(|error| CommandError::failed(format!("cannot be read: {}", crate::error::sentence(&error))))?;
     of_data(data, choice)
@@ -51,7 +62,7 @@ pub(super) fn open(path: &Path, choice: &Choice) -> Result<Playable, CommandErro
 ///
 /// # Errors
 /// It cannot be read or not be replayed.
-pub(super) fn of_data(data: Vec<u8>, choice: &Choice) -> Result<Playable, CommandError> {
+pub(crate) fn of_data(data: Vec<u8>, choice: &Choice) -> Result<Playable, CommandError> {
     let source = FileSource::read(data)?;
     if source.session().transport != "stdio" {
         return Err(CommandError::failed("it was recorded over HTTP, and that cannot be replayed yet"));
@@ -66,7 +77,7 @@ pub(super) fn of_data(data: Vec<u8>, choice: &Choice) -> Result<Playable, Comman
 }
 
 /// Tests a file; whatever happens is told of this file alone.
-pub(super) fn test(path: &Path, shown: &str, stage: &Stage, rules: &Rules) -> Tested {
+pub(crate) fn test(path: &Path, shown: &str, stage: &Stage, rules: &Rules) -> Tested {
     let watch = Stopwatch::start();
     let mut tested = Tested::new(shown.to_owned());
     if let Err(error) = attempt(path, stage, rules, &mut tested) {
@@ -84,7 +95,7 @@ fn attempt(path: &Path, stage: &Stage, rules: &Rules, tested: &mut Tested) -> Re
     if played.report.stopped.as_deref() == Some("interrupted") {
         return Err(CommandError::failed(INTERRUPTED));
     }
-    let judged = again(&file, &stage.store, &played.id, played.report, rules.options)?;
+    let judged = again(&file, &stage.store, &played.id, played.report, rules)?;
     tested.verdict = if judged.fails { Verdict::Failed } else { Verdict::Ok };
     let Judged { a, b, differences, report, .. } = judged;
     (tested.recorded, tested.made) = (Some(a.session), Some(b.session));
@@ -97,16 +108,17 @@ fn attempt(path: &Path, stage: &Stage, rules: &Rules, tested: &mut Tested) -> Re
 ///
 /// # Errors
 /// A session cannot be read.
-pub(super) fn again(
+pub(crate) fn again(
     file: &Playable,
     store: &Path,
     played: &str,
     report: ReplayReport,
-    options: Options,
+    rules: &Rules,
 ) -> Result<Judged, CommandError> {
     let reader = Reader::open(store)?;
     let stored = reader.by_id(played)?;
     let made = stored.ok_or_else(|| CommandError::failed("the replay is not in the store any more"))?;
     let made = reader.source(made)?;
-    Ok(judge(&file.source, &made, &file.script, &file.plan, report, options, false)?)
+    let how = How { options: rules.options, masks: &file.masks(&rules.masks), one: false };
+    judge(&file.source, &made, &file.script, &file.plan, report, how)
 }

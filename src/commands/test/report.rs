@@ -3,6 +3,7 @@
 use super::TestArgs;
 use super::one::Rules;
 use crate::commands::Context;
+use crate::commands::file::cannot_write;
 use crate::commands::play::Stage;
 use crate::error::CommandError;
 use crate::exit_code::Code;
@@ -11,7 +12,6 @@ use crate::output::render::test;
 use crate::output::{github, json, json_test, junit};
 use crate::replay::tested::{Tested, Verdict, count};
 use std::io::Write;
-use std::path::Path;
 
 /// Prints the report, and writes those that were asked for.
 ///
@@ -37,7 +37,7 @@ pub(super) fn show(
         if !details.is_empty() {
             text.push_str(&format!("\n{details}"));
         }
-        text.push_str(&format!("\n{}", test::sum(tested)));
+        text.push_str(&format!("\n{}{}", test::sum(tested), test::updates(tested)));
         // The runner takes lines that begin with `::` for commands, and a server could say one.
         let mark = github.as_ref().map(|_| format!("{:016x}", fastrand::u64(..)));
         if let Some(mark) = &mark {
@@ -73,7 +73,7 @@ pub(super) fn show(
             file.and_then(|mut file| file.write_all(summary.as_bytes())).map_err(|error| cannot_write(path, &error))?;
         }
     }
-    if !args.json && count(tested, Verdict::Failed) > 0 {
+    if !args.json && !args.update && count(tested, Verdict::Failed) > 0 {
         let next = format!(
             "{}\n      {}",
             ctx.typed_for("review", "one change at a time: accept, reject, mask"),
@@ -82,11 +82,6 @@ pub(super) fn show(
         ctx.ui.next(&next);
     }
     Ok(())
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
-    let path = crate::output::sanitize::line(&path.display().to_string());
-    CommandError::failed(format!("cannot write `{path}`: {}", crate::error::sentence(error)))
 }
 
 /// Returns the server's command as it was typed, secrets masked.

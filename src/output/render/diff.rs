@@ -129,7 +129,9 @@ fn of_level(report: &DiffReport, level: Level) -> Vec<&Change> {
     report.changes.iter().filter(|change| change.level == level).collect()
 }
 
-fn identity(report: &DiffReport, look: Look) -> String {
+/// Returns who spoke, if that changed.
+#[must_use]
+pub fn identity(report: &DiffReport, look: Look) -> String {
     let changes = of_level(report, Level::Identity);
     if changes.is_empty() {
         return String::new();

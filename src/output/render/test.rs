@@ -7,7 +7,7 @@ use super::diff::{self, Look};
 use super::replay;
 use crate::analysis::report::{FailOn, Impact, Level};
 use crate::replay::report::ReplayReport;
-use crate::replay::tested::{Tested, Verdict, count};
+use crate::replay::tested::{Tested, Update, Verdict, count};
 use std::collections::BTreeSet;
 
 /// How many reasons of messages that were not sent are told in the sum.
@@ -204,5 +204,22 @@ pub fn sum(files: &[Tested]) -> String {
         }
     }
     text.push('\n');
+    text
+}
+
+/// Returns what became of the files that were to be updated.
+#[must_use]
+pub fn updates(files: &[Tested]) -> String {
+    let mut text = String::new();
+    for file in files {
+        let name = sanitize::line(&file.file);
+        let line = match &file.update {
+            None => continue,
+            Some(Update::Frames(frames)) => format!("updated      {name}  {}", counted(*frames as u64, "frame")),
+            Some(Update::Whole) => format!("updated      {name}  as a whole: the exchanges themselves are others now"),
+            Some(Update::Refused(why)) => format!("not updated  {name}  {}", sanitize::line(why)),
+        };
+        text.push_str(&format!("{line}\n"));
+    }
     text
 }
