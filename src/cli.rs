@@ -175,7 +175,6 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
 fn no_verdict(ctx: &Context, word: &str) -> CommandError {
     CommandError::usage(format!("no command `{word}`"))
         .hint(ctx.typed_for("test -- SERVER…", "replays session files and tells which answers differ"))
-        .hint(ctx.typed_for("diff A B", "what differs between two sessions"))
 }
 
 /// Tells a shell what may come next; its command line stands after `--`.

@@ -11,6 +11,7 @@
 //! | [`normalize`] | masks: volatile values that are compared by their shape |
 //! | [`volatile`], [`dates`] | what such values look like |
 //! | [`rules`] | masks by rule: what people, or repeated runs, said is volatile |
+//! | [`learn`] | which masks make repeated runs the same |
 //! | [`blob`] | base64 and SHA-256, for what is no text |
 //! | [`secrets`] | what must not be committed by mistake |
 //! | [`surface`] | what a server offers, compared |
@@ -26,6 +27,7 @@ pub mod diff;
 pub mod exchanges;
 pub mod identity;
 pub mod latency;
+pub mod learn;
 pub mod normalize;
 pub mod report;
 pub mod rules;

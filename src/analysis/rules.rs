@@ -9,6 +9,7 @@ mod hits;
 mod shape;
 
 pub use hits::{Hits, Start};
+pub(super) use shape::{UNITS, text_fits};
 
 use super::exchanges::Exchange;
 use super::volatile::{Mask, Shape, Span};

@@ -1,9 +1,10 @@
 //! `diff`: what differs between two sessions.
 
 use super::options::CompareArgs;
-use super::{Context, select};
-use crate::analysis::diff::diff;
+use super::{Context, masks, select};
+use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::collect;
+use crate::analysis::rules::Rules;
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::progress::Progress;
@@ -15,7 +16,8 @@ use crate::session::selector::Selector;
 ///
 /// Exchanges are paired by method, name and arguments, then by order. Ends with 1 if they differ: in what was answered,
 /// or in the surface, unless something was only added or worded differently. The order of arrays counts; the order of
-/// lists of tools, prompts and resources, the order of keys and the spelling of numbers do not.
+/// lists of tools, prompts and resources, the order of keys and the spelling of numbers do not. What differs from run to run
+/// can be named as a [[mask]] in `mcp-tap.toml`.
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
     /// Session before: a name, an id or its beginning, `NAME~1`, or a session file
@@ -49,7 +51,8 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
     let b = collect(&*after.source)?;
     progress.add(sizes[1]);
     let options = args.compare.options();
-    let report = diff(&a, &b, options);
+    let rules = if options.strict { Rules::default() } else { masks::rules(&[&a.session, &b.session])? };
+    let report = diff_masked(&a, &b, options, &rules);
     drop(progress);
     let fails = report.fails(options.fail_on);
     if args.json {

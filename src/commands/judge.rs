@@ -1,5 +1,6 @@
 //! The verdict on a replay: the comparison of what was recorded with what it made.
 
+use super::masks;
 use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::{Recording, collect};
 use crate::analysis::report::{DiffReport, FailOn, Options};
@@ -10,21 +11,9 @@ use crate::replay::plan::Plan;
 use crate::replay::report::ReplayReport;
 use crate::replay::script::Script;
 use crate::session::frame::Direction;
-use crate::session::mask::MaskRule;
 use crate::session::message::Place;
 use crate::session::source::SessionSource;
 use std::collections::HashSet;
-
-/// How a replay is judged.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct How<'m> {
-    /// How the sessions are compared.
-    pub(super) options: Options,
-    /// The masks of the project and of the recording.
-    pub(super) masks: &'m [MaskRule],
-    /// True where a single message was asked for: it is judged by itself, and so is what was left out for it.
-    pub(super) one: bool,
-}
 
 /// Two sessions, what differs, and what the replay met.
 #[derive(Debug)]
@@ -43,6 +32,8 @@ pub(super) struct Judged {
 
 /// Compares a recording with the session that playing it made.
 ///
+/// `one` is true where a single message was asked for: it is judged by itself, and so is what was left out for it.
+///
 /// # Errors
 /// A session cannot be read, or a mask cannot be used.
 pub(super) fn judge(
@@ -51,20 +42,20 @@ pub(super) fn judge(
     script: &Script,
     plan: &Plan,
     mut report: ReplayReport,
-    how: How<'_>,
+    options: Options,
+    one: bool,
 ) -> Result<Judged, CommandError> {
     let (mut a, b) = (collect(recorded)?, collect(made)?);
     leave_out(&mut a, plan, &report);
-    let rules =
-        Rules::of(how.masks).map_err(|error| CommandError::failed(format!("a mask cannot be used: {error}")))?;
-    let mut differences = diff_masked(&a, &b, how.options, &rules);
-    if how.one {
+    let rules = if options.strict { Rules::default() } else { masks::rules(&[&a.session, &b.session])? };
+    let mut differences = diff_masked(&a, &b, options, &rules);
+    if one {
         report.skipped.retain(|skipped| skipped.fails);
     } else if let Some(after) = choice::first_unsent_write(plan, script) {
         let count = leave_unjudged(&mut differences, after);
         report.not_judged = (count > 0).then_some((count, after));
     }
-    let fails = differences.fails(how.options.fail_on) || report.fails();
+    let fails = differences.fails(options.fail_on) || report.fails();
     Ok(Judged { a, b, differences, report, fails })
 }
 

@@ -14,6 +14,7 @@ mod judge;
 mod last_test;
 pub mod latency;
 pub mod man;
+pub mod masks;
 pub mod messages;
 pub mod options;
 mod play;

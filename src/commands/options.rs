@@ -23,7 +23,7 @@ pub enum Surface {
 #[derive(Debug, Clone, Default, clap::Args)]
 #[expect(missing_docs, reason = "a sentence here would take the place of the command's own help")]
 pub struct CompareArgs {
-    /// Compare timestamps, ids, tokens and cursors by value, not by shape
+    /// Compare timestamps, ids, tokens, cursors and what masks name by value, not by shape
     #[arg(long)]
     pub strict: bool,
     /// Take two numbers, not both whole, for the same up to this part of the larger, such as 1e-6

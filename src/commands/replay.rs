@@ -1,10 +1,10 @@
 //! `replay`: plays a recorded client against a server, records that, and compares the two.
 
-use super::Context;
-use super::judge::{How, Judged, judge};
+use super::judge::{Judged, judge};
 use super::options::{ChoiceArgs, CompareArgs, ServerArgs};
 use super::play::{self, Stage};
 use super::select::{self, Found};
+use super::{Context, masks};
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::render::diff::{Look, Named, render as render_diff};
@@ -108,6 +108,10 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
     if args.command.is_empty() {
         return Err(no_command(&found));
     }
+    if !args.compare.strict {
+        // What is wrong with a mask is said before anything is sent.
+        masks::rules(&[found.source.session()])?;
+    }
     let stage = Stage {
         command: args.command.clone(),
         surroundings: args.server.surroundings()?,
@@ -121,8 +125,7 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
     let reader = ctx.reader()?;
     let made = select::find(ctx, reader.as_ref(), Some(&played.id))?;
     let options = args.compare.options();
-    let how = How { options, masks: &[], one: one.is_some() };
-    let judged = judge(&*found.source, &*made.source, &script, &plan, played.report, how)?;
+    let judged = judge(&*found.source, &*made.source, &script, &plan, played.report, options, one.is_some())?;
     show(ctx, args, &found, &made, &judged)?;
     Ok(if judged.fails { Code::No } else { Code::Done })
 }

@@ -55,7 +55,7 @@ pub fn run(ctx: &mut Context, _args: &ReviewArgs) -> Result<Code, CommandError> 
         ctx.ui.say(&format!("hint: {}", ctx.typed_for("test -- SERVER…", "replays the session files")));
         return Ok(Code::Done);
     };
-    let rules = Rules { choice: last.choice(), options: last.options(), ..Rules::default() };
+    let rules = Rules { choice: last.choice(), options: last.options() };
     let store = ctx.location.path.clone();
     let mut files = std::mem::take(&mut last.files).into_iter();
     let mut sums = [0_usize; 4];

@@ -1,5 +1,6 @@
 //! A session: one recording by mcp-tap.
 
+use super::mask::MaskRule;
 use serde::{Deserialize, Serialize};
 
 /// What made a session.
@@ -153,6 +154,9 @@ pub struct Session {
     /// The redaction rules that were applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redaction: Vec<String>,
+    /// What is volatile in it, for a comparison with another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masks: Vec<MaskRule>,
     /// The version of mcp-tap that recorded it.
     pub tap_version: String,
 }
@@ -183,6 +187,7 @@ impl Session {
             bad: 0,
             lost_frames: 0,
             redaction: if masked { vec!["argv".into()] } else { Vec::new() },
+            masks: Vec::new(),
             tap_version: env!("CARGO_PKG_VERSION").into(),
         }
     }

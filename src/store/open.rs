@@ -1,7 +1,7 @@
 //! Opens the store: made private from its first byte, checked to be ours, brought to the newest layout.
 
 use super::error::StoreError;
-use super::migrations::{APPLICATION_ID, MIGRATIONS, newest};
+use super::migrations::{APPLICATION_ID, AS_NEWEST, MIGRATIONS, newest};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -82,7 +82,7 @@ pub fn for_reading(path: &Path) -> Result<Connection, StoreError> {
     // Only then: a fixed view never sees what is written later.
     let fixed = unchanging(path)?;
     let found = layout(&fixed, path)?;
-    checked(fixed, found, path)
+    checked(fixed, found, path, false)
 }
 
 fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
@@ -90,7 +90,7 @@ fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path, flags).or_else(|_| connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
     connection.busy_timeout(READER_PATIENCE)?;
     let found = layout(&connection, path)?;
-    checked(connection, found, path)
+    checked(connection, found, path, true)
 }
 
 /// Opens a store to look at it for a moment: nothing of it is written, not even what SQLite keeps beside it.
@@ -110,7 +110,7 @@ pub fn for_looking(path: &Path) -> Result<Connection, StoreError> {
         unchanging(path)?
     };
     let found = layout(&connection, path)?;
-    checked(connection, found, path)
+    checked(connection, found, path, false)
 }
 
 /// Opens a file as one that does not change, without locks.
@@ -122,7 +122,7 @@ fn unchanging(path: &Path) -> Result<Connection, StoreError> {
     connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-fn checked(connection: Connection, found: i64, path: &Path) -> Result<Connection, StoreError> {
+fn checked(connection: Connection, found: i64, path: &Path, may_write: bool) -> Result<Connection, StoreError> {
     if found == 0 {
         return Err(StoreError::Missing { path: path.into() });
     }
@@ -130,6 +130,10 @@ fn checked(connection: Connection, found: i64, path: &Path) -> Result<Connection
         return Err(StoreError::Newer { path: path.into(), found, known: newest() });
     }
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384;")?;
+    // Whoever may write brings the layout up to date; whoever may not sees it as if it were.
+    if found < newest() && (!may_write || migrate(&connection, path).is_err()) {
+        connection.execute_batch(AS_NEWEST)?;
+    }
     Ok(connection)
 }
 

@@ -6,7 +6,7 @@
 macro_rules! session_columns {
     () => {
         "id, uid, name, named, origin, parent, probe, transport, upstream, revisions, client, server, started_at, ended, \
-         end_reason, exit_status, frames, bytes, messages, calls, bad, lost_frames, redaction, tap_version, classifier, imported"
+         end_reason, exit_status, frames, bytes, messages, calls, bad, lost_frames, redaction, tap_version, classifier, imported, masks"
     };
 }
 
@@ -22,7 +22,7 @@ macro_rules! message_columns {
 }
 
 pub(super) const INSERT_SESSION: &str = "INSERT INTO sessions (uid, name, named, origin, parent, transport, upstream, launch_key, \
-    started_at, redaction, tap_version, classifier, imported, deleting) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)";
+    started_at, redaction, tap_version, classifier, imported, deleting, masks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)";
 pub(super) const UPDATE_SESSION: &str = "UPDATE sessions SET name = CASE named WHEN 1 THEN name ELSE ?2 END, revisions = ?3, client = ?4, server = ?5, frames = ?6, \
     bytes = ?7, messages = ?8, calls = ?9, bad = ?10, lost_frames = ?11 WHERE id = ?1";
 pub(super) const END_SESSION: &str = "UPDATE sessions SET ended = ?2, end_reason = ?3, exit_status = ?4 WHERE id = ?1";

@@ -505,6 +505,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Stored, StoreError> {
             bad: count(20)?,
             lost_frames: count(21)?,
             redaction: list(22)?,
+            masks: from_json(&row.get::<_, String>(26)?)?,
             tap_version: row.get(23)?,
         },
     })

@@ -90,6 +90,7 @@ impl Writer {
                 session.tap_version,
                 CLASSIFIER_VERSION,
                 imported,
+                to_json(&session.masks)?,
             ],
         )?;
         let id = connection.last_insert_rowid();

@@ -370,7 +370,7 @@ hint: name a store of mcp-tap with --store FILE
         shown(&env, &env.tap(&["sessions"])),
         str![[r#"
 [stderr]
-error: the store `[HOME]/.local/state/mcp-tap/store.db` has layout 99, and this mcp-tap knows 1 at most
+error: the store `[HOME]/.local/state/mcp-tap/store.db` has layout 99, and this mcp-tap knows 2 at most
 hint: update mcp-tap, or name another store with --store FILE
 [exit 3]
 

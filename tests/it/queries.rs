@@ -41,11 +41,27 @@ fn a_new_store_has_what_cannot_be_changed_later() {
     let store = rusqlite::Connection::open(env.store()).unwrap();
     let pragma = |name: &str| store.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(pragma("application_id"), 0x4d43_5054);
-    assert_eq!(pragma("user_version"), 1);
+    assert_eq!(pragma("user_version"), 2);
     assert_eq!(pragma("auto_vacuum"), 2);
     assert_eq!(pragma("page_size"), 4096);
     let mode: String = store.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
+}
+
+#[test]
+fn an_older_store_is_read_and_brought_up_to_date() {
+    let env = TestEnv::new();
+    assert_eq!(env.recorded_sample(&["--name", "old"], &[]).end().code(), 0);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    store.execute_batch("ALTER TABLE sessions DROP COLUMN masks; PRAGMA user_version = 1").unwrap();
+    drop(store);
+    // Looking writes nothing; reading and recording bring it up to date.
+    assert_eq!(env.tap(&["sessions", "--json"]).ok().json()["sessions"][0]["name"], "old");
+    assert_eq!(env.recorded_sample(&["--name", "new"], &[]).end().code(), 0);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    assert_eq!(store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    let names = env.tap(&["sessions", "--json"]).ok().json();
+    assert_eq!((&names["sessions"][0]["name"], &names["sessions"][1]["name"]), (&"new".into(), &"old".into()));
 }
 
 #[test]

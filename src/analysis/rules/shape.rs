@@ -8,7 +8,7 @@ use crate::session::mask::MaskType;
 const LONGEST_MOMENT: usize = 64;
 
 /// Units of time, as they stand behind a number.
-pub(crate) const UNITS: [&str; 24] = [
+pub(in crate::analysis) const UNITS: [&str; 24] = [
     "ns",
     "us",
     "µs",
@@ -53,7 +53,7 @@ pub(super) fn fits(kind: MaskType, node: Node<'_, '_>) -> bool {
 }
 
 /// Tells whether a text, or a part of one, looks like a value of a type.
-pub(super) fn text_fits(kind: MaskType, text: &str) -> bool {
+pub(in crate::analysis) fn text_fits(kind: MaskType, text: &str) -> bool {
     match kind {
         MaskType::Timestamp => is_moment(text),
         MaskType::Uuid => is_uuid(text),

@@ -4,7 +4,7 @@ use super::one::{self, Playable, Rules};
 use crate::analysis::align::align;
 use crate::analysis::exchanges::Exchange;
 use crate::analysis::report::{Change, ChangeKind, DiffReport, Level};
-use crate::commands::judge::{How, Judged, judge};
+use crate::commands::judge::{Judged, judge};
 use crate::protocol::json::{Tree, leaves};
 use crate::replay::bind::{Inside, Resolved, content, resolve};
 use crate::replay::edit::{self, Edit, apply};
@@ -91,9 +91,8 @@ pub(crate) fn rewrite(
         // What was written must be what the server says, or the exchanges do not correspond one to one.
         let again = one::of_data(data.clone(), &Default::default()).map_err(|error| error.message)?;
         let report = judged.report.clone();
-        let how = How { options: rules.options, masks: &file.masks(&rules.masks), one: false };
-        let again =
-            judge(&again.source, made, &again.script, &file.plan, report, how).map_err(|error| error.message)?;
+        let again = judge(&again.source, made, &again.script, &file.plan, report, rules.options, false)
+            .map_err(|error| error.message)?;
         if !units(&again.differences).iter().any(|unit| wanted.contains(unit)) {
             return Ok(Rewritten::Frames(count, data));
         }

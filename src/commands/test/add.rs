@@ -1,7 +1,8 @@
 //! `test --add`: from a recording to a session file that can be committed.
 
 use super::one::{self, Rules};
-use super::{TestArgs, files};
+use super::{TestArgs, files, learn};
+use crate::analysis::learn::Learned;
 use crate::analysis::secrets;
 use crate::commands::play::Stage;
 use crate::commands::{Context, file, select};
@@ -63,6 +64,14 @@ pub(super) fn run(
         std::fs::create_dir_all(folder).map_err(|error| file::cannot_write(folder, &error))?;
     }
     file::write(&path, |out| Ok(out.write_all(&data)?))?;
+    match learn::learn_file(ctx, &path, args.runs, stage, rules) {
+        Ok(learned) if learned == Learned::default() => {}
+        Ok(learned) => learn::tell(ctx, &shown, &learned)?,
+        Err(error) => {
+            let message = format!("`{shown}` was written, but {}", error.message);
+            return Err(CommandError { message, ..error });
+        }
+    }
     let tested = one::test(&path, &shown, stage, rules);
     let exchanges = counted(tested.differences.exchanges[0] as u64, "exchange");
     match (tested.verdict, &tested.trouble) {

@@ -3,6 +3,7 @@
 pub(super) mod accept;
 mod add;
 mod files;
+mod learn;
 pub(super) mod mask;
 pub(super) mod one;
 mod pool;
@@ -39,6 +40,12 @@ pub struct TestArgs {
     /// Add a recording although something in it looks like a secret
     #[arg(long, requires = "add")]
     pub allow_secret: bool,
+    /// Replay several times against one build, and write masks for what differs into the files; --add does it, too
+    #[arg(long, conflicts_with_all = ["add", "update"])]
+    pub learn: bool,
+    /// Learn from so many replays
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = parse_runs)]
+    pub runs: usize,
     #[command(flatten)]
     #[expect(missing_docs, reason = "it has none of its own in the help")]
     pub choice: ChoiceArgs,
@@ -74,6 +81,13 @@ pub struct TestArgs {
     pub command: Vec<OsString>,
 }
 
+fn parse_runs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(runs) if (2..=100).contains(&runs) => Ok(runs),
+        _ => Err("it is a number from 2 to 100".into()),
+    }
+}
+
 fn parse_jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs) if (1..=64).contains(&jobs) => Ok(jobs),
@@ -106,6 +120,9 @@ fn test(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
     let files = files::find(&args.files)?;
     let files: Vec<(PathBuf, String)> =
         files.into_iter().map(|path| (path.clone(), path.display().to_string())).collect();
+    if args.learn {
+        return learn::run(ctx, args, &files, &stage, &rules);
+    }
     let jobs = if stage.before.is_empty() { args.jobs } else { 1 };
     let going = pool::Going { jobs, fail_fast: args.fail_fast };
     let progress = Progress::count(ctx.ui.shows_progress(), "testing", files.len() as u64);

@@ -2,7 +2,8 @@
 
 use crate::analysis::report::Options;
 use crate::clock::Stopwatch;
-use crate::commands::judge::{How, Judged, judge};
+use crate::commands::judge::{Judged, judge};
+use crate::commands::masks;
 use crate::commands::play::{Stage, play};
 use crate::error::CommandError;
 use crate::replay::choice::{self, Choice};
@@ -10,7 +11,6 @@ use crate::replay::plan::{Plan, plan};
 use crate::replay::report::ReplayReport;
 use crate::replay::script::{self, Script};
 use crate::replay::tested::{Tested, Trouble, Verdict};
-use crate::session::mask::MaskRule;
 use crate::session::source::SessionSource;
 use crate::session_file::FileSource;
 use crate::store::Reader;
@@ -26,8 +26,6 @@ pub(crate) struct Rules {
     pub(crate) choice: Choice,
     /// How it is compared.
     pub(crate) options: Options,
-    /// The masks of the user and of the project; a file has more of its own.
-    pub(crate) masks: Vec<MaskRule>,
 }
 
 /// A session file that can be played.
@@ -38,14 +36,6 @@ pub(crate) struct Playable {
     pub(crate) script: Script,
     /// What is sent.
     pub(crate) plan: Plan,
-}
-
-impl Playable {
-    /// Returns the masks that count for it: those of the project, then its own.
-    #[must_use]
-    pub(crate) fn masks(&self, shared: &[MaskRule]) -> Vec<MaskRule> {
-        shared.to_vec()
-    }
 }
 
 /// Reads a session file and plans its replay.
@@ -91,6 +81,10 @@ pub(crate) fn test(path: &Path, shown: &str, stage: &Stage, rules: &Rules) -> Te
 fn attempt(path: &Path, stage: &Stage, rules: &Rules, tested: &mut Tested) -> Result<(), CommandError> {
     let file = open(path, &rules.choice)?;
     tested.recorded = Some(file.source.session().clone());
+    if !rules.options.strict {
+        // What is wrong with a mask is said before anything is sent.
+        masks::rules(&[file.source.session()])?;
+    }
     let played = play(stage, file.source.session(), &file.script, &file.plan)?;
     if played.report.stopped.as_deref() == Some("interrupted") {
         return Err(CommandError::failed(INTERRUPTED));
@@ -119,6 +113,5 @@ pub(crate) fn again(
     let stored = reader.by_id(played)?;
     let made = stored.ok_or_else(|| CommandError::failed("the replay is not in the store any more"))?;
     let made = reader.source(made)?;
-    let how = How { options: rules.options, masks: &file.masks(&rules.masks), one: false };
-    judge(&file.source, &made, &file.script, &file.plan, report, how)
+    judge(&file.source, &made, &file.script, &file.plan, report, rules.options, false)
 }

@@ -42,8 +42,6 @@ pub(super) fn stage(
     }
     // What is brought back can be destroyed.
     choice.destructive |= !before.is_empty();
-    let mut masks = crate::config::user_masks(crate::config::home().as_deref())?;
-    masks.extend(project.iter().flat_map(|project| project.masks.iter().cloned()));
     let stage = Stage {
         command,
         surroundings,
@@ -53,7 +51,7 @@ pub(super) fn stage(
         retention: ctx.retention(),
         origin: Origin::Test,
     };
-    Ok((stage, Rules { choice, options: args.compare.options(), masks }))
+    Ok((stage, Rules { choice, options: args.compare.options() }))
 }
 
 fn line(before: &Before) -> String {
