@@ -24,6 +24,9 @@ use std::time::Duration;
 /// How long the whole may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
+/// What is said of a replay that a person ended.
+pub(super) const INTERRUPTED: &str = "interrupted";
+
 /// How long the last commit may take.
 const LAST_COMMIT: Duration = Duration::from_secs(10);
 
@@ -102,7 +105,9 @@ pub(super) fn play(stage: &Stage, recorded: &Session, script: &Script, plan: &Pl
         return Err(CommandError::failed(format!("the replay could not be recorded: {why}")));
     }
     if report.is_mute() {
-        let error = CommandError::failed(format!("the server never answered; {how}"));
+        let ended = report.stopped.as_deref() == Some(INTERRUPTED);
+        let why = if ended { INTERRUPTED.to_owned() } else { format!("the server never answered; {how}") };
+        let error = CommandError::failed(why);
         return Err(report
             .stderr
             .iter()

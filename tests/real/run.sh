@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte; then replays what was
-# recorded against the same server, where nothing may differ, and against a newer one, where the changes must show.
+# recorded against the same server, where nothing may differ, and against a newer one, where the changes must show; then
+# makes tests of recordings, which must pass ten times in a row, and fail against another version.
 #
 # The peers come from npm and PyPI, in pinned versions, into DIR (default: $MCP_TAP_REAL, else target/real of this
 # project); what is there already is left alone. One line for each pair, at the end `N passed, N failed`.
@@ -10,7 +11,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "run.sh: $2" >&2; exit "$1"; }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 [ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
 dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
 mkdir -p "$dir"
@@ -77,7 +78,7 @@ for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 status=0
 passed=0
 failed=0
-for part in pairs replay; do
+for part in pairs replay regress; do
   last=
   while IFS= read -r line; do
     [ -z "$last" ] || printf '%s\n' "$last"

@@ -56,7 +56,8 @@ pub struct TestArgs {
     #[expect(missing_docs, reason = "it has none of its own in the help")]
     pub compare: CompareArgs,
     /// Test this server of the project's `mcp-tap.toml`; its only one needs no name
-    #[arg(long = "server", value_name = "NAME")]
+    #[arg(long = "server", value_name = "NAME",
+          add = clap_complete::engine::ArgValueCompleter::new(super::complete::servers))]
     pub server_name: Option<String>,
     /// Replay so many files at once; one after the other where something is run before each
     #[arg(long, short = 'j', value_name = "N", default_value_t = 1, value_parser = parse_jobs)]

@@ -4,7 +4,7 @@ use crate::analysis::report::Options;
 use crate::clock::Stopwatch;
 use crate::commands::judge::{Judged, judge};
 use crate::commands::masks;
-use crate::commands::play::{Stage, play};
+use crate::commands::play::{INTERRUPTED, Stage, play};
 use crate::error::CommandError;
 use crate::replay::choice::{self, Choice};
 use crate::replay::plan::{Plan, plan};
@@ -15,9 +15,6 @@ use crate::session::source::SessionSource;
 use crate::session_file::FileSource;
 use crate::store::Reader;
 use std::path::Path;
-
-/// What is said of a file whose replay a person ended.
-pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// What is sent, and how it is compared.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +83,7 @@ fn attempt(path: &Path, stage: &Stage, rules: &Rules, tested: &mut Tested) -> Re
         masks::rules(&[file.source.session()])?;
     }
     let played = play(stage, file.source.session(), &file.script, &file.plan)?;
-    if played.report.stopped.as_deref() == Some("interrupted") {
+    if played.report.stopped.as_deref() == Some(INTERRUPTED) {
         return Err(CommandError::failed(INTERRUPTED));
     }
     let judged = again(&file, &stage.store, &played.id, played.report, rules)?;

@@ -2,7 +2,7 @@
 
 use super::one::{self, Rules};
 use crate::capture::signals;
-use crate::commands::play::Stage;
+use crate::commands::play::{INTERRUPTED, Stage};
 use crate::replay::tested::{Tested, Verdict};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ pub(super) fn run(
             let at = next.fetch_add(1, Ordering::SeqCst);
             let Some((path, shown)) = files.get(at) else { return };
             let tested = one::test(path, shown, stage, rules);
-            let interrupted = tested.trouble.as_ref().is_some_and(|trouble| trouble.message == one::INTERRUPTED);
+            let interrupted = tested.trouble.as_ref().is_some_and(|trouble| trouble.message == INTERRUPTED);
             if interrupted || going.fail_fast && tested.verdict != Verdict::Ok {
                 stop.store(true, Ordering::SeqCst);
             }

@@ -18,7 +18,8 @@ const NEXT: [&str; 4] = ["--speed", "20", "--build", "1.5.0"];
 
 /// Returns an environment whose folder `sessions` has these recordings.
 fn with(names: &[&str]) -> TestEnv {
-    let env = TestEnv::new();
+    // Wide enough for every row, however long its time is.
+    let env = TestEnv::new().with("COLUMNS", "120");
     std::fs::create_dir(env.path().join("sessions")).expect("a folder");
     for name in names {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions").join(format!("{name}.jsonl"));

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""regress.py BINARY PEERS: makes regression tests of recordings of real servers, and runs them.
+
+Each case records a client with a server, and makes a session file of that with `mcp-tap test --add`. Against the same
+server the test must pass ten times in a row, without any configuration; against another published version it must
+fail and name exactly the differences that are known. The server's state is made anew before every run. PEERS is the
+folder that run.sh fills.
+"""
+import json
+import sys
+
+from pairs import TAP, must_be
+from replay import CHANGED, SAME, Case, named, run_all
+
+TIMES = 10
+
+
+class Regression(Case):
+    """A session file, and the server that it is tested against."""
+
+    def run(self):
+        before = self.record()
+        file = f"{self.work}/case.jsonl"
+        with_reset = ["--store", self.store, "--before", before]
+        added = self.start([TAP, "test", "--add", "case", "-o", file, *with_reset, "--",
+                            *self.in_root(self.recorded)], [0, 1])
+        must_be("status of --add", (added.returncode, "ready" in added.stdout.decode()), (0, True))
+        learned = sum(line.startswith(b"  ") for line in added.stdout.splitlines())
+        if self.known is None:
+            for _ in range(TIMES):
+                done = self.start([TAP, "test", file, *with_reset, "--", *self.in_root(self.recorded)], [0, 1])
+                must_be("status", (done.returncode, done.stdout.decode() if done.returncode else ""), (0, ""))
+            return f"{TIMES} times well, {learned} masks learned"
+        done = self.start([TAP, "test", file, *with_reset, "--json", "--", *self.in_root(self.replayed)], [0, 1])
+        tested = json.loads(done.stdout)["files"][0]
+        found = {named(change) for change in tested["changes"] if change["level"] != "soft"}
+        must_be("differences that are not reported", sorted(set(self.known) - found), [])
+        must_be("differences that are not known", sorted(found - set(self.known)), [])
+        must_be("status and verdict", (done.returncode, tested["verdict"]), (1, "failed"))
+        shown = self.start([TAP, "test", file, *with_reset, "--", *self.in_root(self.replayed)], [1]).stdout.decode()
+        failing = next(change for change in tested["changes"] if change["failed"])
+        must_be("place that is shown", failing["pointer"].rsplit("/", 1)[-1] in shown, True)
+        return f"failed, {len(found)} differences, {learned} masks learned"
+
+
+def one_of_each():
+    """Returns the first case of each server in its newest version."""
+    servers = {}
+    for case in SAME:
+        servers.setdefault(case[0].split()[0], case)
+    return list(servers.values())
+
+
+if __name__ == "__main__":
+    sys.exit(run_all(Regression, one_of_each() + CHANGED))
