@@ -31,7 +31,7 @@ pub struct TestArgs {
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
     /// Make a session file of a recording: a name, an id or its beginning, `NAME~1`, or a session file
-    #[arg(long, value_name = "SESSION", conflicts_with_all = ["files", "update"],
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["files", "update", "json", "junit"],
           add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub add: Option<String>,
     /// The file that --add makes [default: sessions/NAME.jsonl]
@@ -41,7 +41,7 @@ pub struct TestArgs {
     #[arg(long, requires = "add")]
     pub allow_secret: bool,
     /// Replay several times against one build, and write masks for what differs into the files; --add does it, too
-    #[arg(long, conflicts_with_all = ["add", "update"])]
+    #[arg(long, conflicts_with_all = ["add", "update", "json", "junit"])]
     pub learn: bool,
     /// Learn from so many replays
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = parse_runs)]

@@ -2,15 +2,15 @@
 
 use super::TestArgs;
 use super::one::Rules;
-use crate::commands::Context;
 use crate::commands::file::cannot_write;
 use crate::commands::play::Stage;
+use crate::commands::{Context, select};
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::render::diff::Look;
 use crate::output::render::test;
 use crate::output::{github, json, json_test, junit};
-use crate::replay::tested::{Tested, Verdict, count};
+use crate::replay::tested::{Tested, Verdict};
 use std::io::Write;
 
 /// Prints the report, and writes those that were asked for.
@@ -73,14 +73,26 @@ pub(super) fn show(
             file.and_then(|mut file| file.write_all(summary.as_bytes())).map_err(|error| cannot_write(path, &error))?;
         }
     }
-    if !args.json && !args.update && count(tested, Verdict::Failed) > 0 {
-        let next = format!(
-            "{}\n      {}",
-            ctx.typed_for("review", "one change at a time: accept, reject, mask"),
-            ctx.typed_for("test --update", "accept them all")
-        );
-        ctx.ui.next(&next);
+    if !args.json {
+        next(ctx, args, tested)?;
     }
+    Ok(())
+}
+
+/// Says what to type next.
+fn next(ctx: &mut Context, args: &TestArgs, tested: &[Tested]) -> Result<(), CommandError> {
+    let failed = tested.iter().find(|file| file.verdict == Verdict::Failed && file.made.is_some());
+    let Some(made) = failed.and_then(|file| file.made.as_ref()).filter(|_| !args.update) else { return Ok(()) };
+    let id = match ctx.reader()? {
+        Some(reader) => select::short_id(&reader, &made.id)?,
+        None => made.id.clone(),
+    };
+    let lines = [
+        ctx.typed_for("review", "one change at a time: accept, reject, mask"),
+        ctx.typed_for("test --update", "accept them all"),
+        ctx.typed_for(&format!("inspect {id}"), "the first replay that failed"),
+    ];
+    ctx.ui.next(&lines.join("\n      "));
     Ok(())
 }
 

@@ -123,3 +123,23 @@ fn files_that_are_there_learn_too() {
     assert_eq!(output.text(), "nothing differs  sessions/chance.jsonl\n");
     assert_eq!(env.tap(&["test", "--learn", "--", "no-such-program-here"]).code(), 3);
 }
+
+#[test]
+fn what_the_sample_makes_up_is_learned() {
+    let env = TestEnv::new();
+    recorded(&env, "chances", &EXTRA, |client| {
+        client.initialize("2025-11-25");
+        for (id, tool) in [(1, "now"), (2, "uuid"), (3, "counter")] {
+            call(client, id, tool, "{}");
+        }
+        call(client, 4, "echo", r#"{"text":"a constant"}"#);
+    });
+    let output = tested(&env, &["--add", "chances", "--runs", "3"], &EXTRA);
+    assert_eq!(output.code(), 0, "{}{}", output.text(), output.errors());
+    for _ in 0..10 {
+        tested(&env, &[], &EXTRA).ok();
+    }
+    let output = tested(&env, &[], &["--extra-tools", "--speed", "20", "--mutate", "change-value"]);
+    assert_eq!(output.code(), 1);
+    assert!(output.text().contains("tools/call echo"), "{}", output.text());
+}

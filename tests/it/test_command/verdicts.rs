@@ -163,7 +163,7 @@ fn several_at_once_stay_apart() {
     let expected = |name: &str| format!("ok sessions/{name}.jsonl 2 exchanges");
     let copies = (0..7).map(|at| expected(&format!("copy-{at}")));
     assert_eq!(rows, std::iter::once(expected("batch")).chain(copies).collect::<Vec<_>>());
-    let report = env.tap(&["sessions", "--json"]).ok().json();
+    let report = env.tap(&["sessions", "--all", "--json"]).ok().json();
     assert_eq!(report["total"], 8);
     assert!(report["sessions"].as_array().expect("a list").iter().all(|one| one["origin"] == "test"));
     assert_eq!(tested(&env, &["--jobs", "0"], &SAMPLE).code(), 2);
@@ -176,7 +176,9 @@ fn the_latest_session_is_none_that_a_test_made() {
     let id = env.session()["id"].clone();
     tested(&env, &[], &SAMPLE).ok();
     assert_eq!(env.tap(&["inspect", "--json"]).ok().json()["session"]["id"], id);
-    let made = env.session();
+    let listed = env.tap(&["sessions"]).ok().text();
+    assert!(listed.contains("\n1 session, 1 replay of a test not shown (--all); "), "{listed}");
+    let made = env.tap(&["sessions", "--all", "--json"]).ok().json()["sessions"][0].clone();
     assert_eq!((made["origin"].as_str(), made["parent"].as_str()), (Some("test"), Some("vuqkztvnmrusmzuo")));
 }
 
