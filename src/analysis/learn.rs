@@ -51,21 +51,19 @@ pub fn learn(base: &Recording, runs: &[Recording], options: Options, rules: &Rul
     let mut all = rules.clone();
     for _ in 0..ROUNDS {
         let reports: Vec<DiffReport> = runs.iter().map(|run| diff_masked(base, run, options, &all)).collect();
-        let mut new = Vec::new();
+        let before = learned.rules.len();
         for rule in proposals(base, runs, &reports) {
-            if learned.rules.len() + new.len() < MOST_RULES && !learned.rules.contains(&rule) && !new.contains(&rule) {
-                new.push(rule);
-            }
-        }
-        for rule in &new {
-            if let Ok(more) = all.clone().and(rule) {
+            if learned.rules.len() < MOST_RULES
+                && !learned.rules.contains(&rule)
+                && let Ok(more) = all.clone().and(&rule)
+            {
                 all = more;
+                learned.rules.push(rule);
             }
         }
-        if new.is_empty() {
+        if learned.rules.len() == before {
             break;
         }
-        learned.rules.extend(new);
     }
     let left: BTreeSet<Cannot> =
         runs.iter().flat_map(|run| cannot(&diff_masked(base, run, options, &all), options)).collect();

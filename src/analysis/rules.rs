@@ -64,6 +64,9 @@ pub struct Rule {
     kind: MaskType,
 }
 
+/// The most rules; each is looked at for every value that it may be about.
+const MOST_RULES: usize = 2_000;
+
 /// The largest program that a rule's expression may become, in bytes.
 const LARGEST_EXPRESSION: usize = 1 << 20;
 
@@ -73,8 +76,7 @@ impl Rules {
     /// # Errors
     /// Says what is wrong with the first one that cannot be used.
     pub fn of<'r>(written: impl IntoIterator<Item = &'r MaskRule>) -> Result<Self, RuleError> {
-        let rules: Result<Vec<Rule>, RuleError> = written.into_iter().map(compiled).collect();
-        Ok(Self { rules: rules? })
+        written.into_iter().try_fold(Self::default(), Self::and)
     }
 
     /// Returns these rules and one more.
@@ -82,6 +84,9 @@ impl Rules {
     /// # Errors
     /// Says what is wrong with it.
     pub fn and(mut self, written: &MaskRule) -> Result<Self, RuleError> {
+        if self.rules.len() >= MOST_RULES {
+            return Err(RuleError { key: "", reason: format!("there are more than {MOST_RULES} masks") });
+        }
         self.rules.push(compiled(written)?);
         Ok(self)
     }
@@ -136,17 +141,40 @@ impl Rule {
     }
 
     /// Returns the stretches of a text that this rule excuses, given a number that stands for it.
-    pub fn spans(&self, text: &str, number: usize, found: &mut Vec<Span>) {
+    pub fn spans(&self, text: &str, number: u32, found: &mut Vec<Span>) {
         let Some(expression) = &self.text else { return };
-        let form = 0x8000_0000 | u32::try_from(number).unwrap_or(0);
-        for captures in expression.captures_iter(text) {
-            let Some(group) = captures.get(1).filter(|group| shape::text_fits(self.kind, group.as_str())) else {
-                continue;
-            };
-            let shape = Shape { mask: self.mask(), form };
-            found.push(Span { start: group.start(), end: group.end(), shape });
+        let form = 0x8000_0000 | number;
+        for group in groups(expression, text) {
+            if shape::text_fits(self.kind, text.get(group.clone()).unwrap_or_default()) {
+                found.push(Span { start: group.start, end: group.end, shape: Shape { mask: self.mask(), form } });
+            }
         }
     }
+}
+
+/// How often in one text a search begins again inside what was found.
+const MOST_OVERLAPS: usize = 1_000;
+
+/// Returns where group 1 of an expression is in a text.
+///
+/// What stands behind one group may stand before the next, so a search begins where the last group ended.
+pub(super) fn groups(expression: &Regex, text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut from = 0;
+    while let Some(captures) = text.get(from..).and_then(|_| expression.captures_at(text, from)) {
+        let whole = captures.get_match().range();
+        let group = captures.get(1).map(|group| group.range()).filter(|group| !group.is_empty());
+        from = match &group {
+            Some(group) if found.len() < MOST_OVERLAPS => group.end,
+            _ => whole.end,
+        };
+        if group.is_none() && whole.is_empty() {
+            from += text.get(from..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        }
+        // A group may lie behind the one that was found, never before it.
+        found.extend(group.filter(|group| found.last().is_none_or(|last| group.start >= last.end)));
+    }
+    found
 }
 
 /// Tells what is wrong with a rule.

@@ -310,12 +310,13 @@ impl<'w, 'c, 't> Walk<'w, 'c, 't> {
 
     /// Tells whether a rule excuses whatever two values of one type are, and counts it.
     fn excuse_by_rule(&mut self, a: Node<'t, 't>, b: Node<'t, 't>) -> bool {
-        // Another spelling of the same number is told, not masked.
-        let number = |node: Node<'t, 't>| node.as_number().and_then(Decimal::parse);
-        if a.kind() != b.kind() || a.kind() == Kind::Number && number(a) == number(b) {
+        if a.kind() != b.kind() {
             return false;
         }
-        let rule = self.hits.0.common(a, &self.hits.1, b);
+        // Another spelling of the same number is told, not masked.
+        let number = |node: Node<'t, 't>| node.as_number().and_then(Decimal::parse);
+        let differs = || a.kind() != Kind::Number || number(a) != number(b);
+        let rule = self.hits.0.common(a, &self.hits.1, b).filter(|_| differs());
         if let Some(rule) = rule {
             self.count(&[rule.mask()]);
         }

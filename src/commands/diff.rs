@@ -17,7 +17,7 @@ use crate::session::selector::Selector;
 /// Exchanges are paired by method, name and arguments, then by order. Ends with 1 if they differ: in what was answered,
 /// or in the surface, unless something was only added or worded differently. The order of arrays counts; the order of
 /// lists of tools, prompts and resources, the order of keys and the spelling of numbers do not. What differs from run to run
-/// can be named as a [[mask]] in `mcp-tap.toml`.
+/// can be named as a mask in `mcp-tap.toml`.
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
     /// Session before: a name, an id or its beginning, `NAME~1`, or a session file

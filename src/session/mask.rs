@@ -60,7 +60,8 @@ pub struct MaskRule {
     /// Reads of these resources, as a glob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// Where, as a JSON pointer with `*` for one token and `**` for any number of them; anywhere if it is not said.
+    /// Where, as a JSON pointer with `*` for one token and `**` for any number of them; anywhere in the
+    /// result if it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Which part of a text, as a regular expression whose group 1 it is.

@@ -13,6 +13,7 @@ mod hints;
 mod json_properties;
 mod kill;
 mod latency;
+mod learn_properties;
 mod masks;
 mod process_life;
 mod prune;

@@ -2,6 +2,12 @@
 
 use crate::support::pairs::{calls, conversation};
 use crate::support::{Output, TestEnv};
+use mcp_tap::analysis::diff::diff_masked;
+use mcp_tap::analysis::exchanges::collect;
+use mcp_tap::analysis::learn::learn;
+use mcp_tap::analysis::report::Options;
+use mcp_tap::analysis::rules::Rules;
+use mcp_tap::session_file::FileSource;
 use serde_json::{Value, json};
 
 /// Writes two sessions of one call each, with these texts.
@@ -140,6 +146,47 @@ fn a_store_keeps_the_masks_of_a_session_file() {
     let exported = env.tap(&["export", "a"]).ok().text();
     assert!(exported.lines().next().unwrap().contains(mask), "{exported}");
     assert_eq!(env.tap(&["diff", "a", "./b.jsonl"]).code(), 0);
+}
+
+/// Records calls of the sample server whose answers differ from run to run.
+fn recorded(env: &TestEnv, name: &str) {
+    let mut client = env.recorded_sample(&["--name", name], &["--extra-tools", "--speed", "1000"]);
+    client.initialize("2025-11-25");
+    for (id, tool) in ["now", "uuid", "counter", "proc", "structured"].iter().enumerate() {
+        client.call(id as u64 + 1, "tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#));
+    }
+    assert_eq!(client.end().code(), 0);
+}
+
+#[test]
+fn runs_of_the_sample_server() {
+    let env = TestEnv::new();
+    recorded(&env, "one");
+    recorded(&env, "two");
+    assert_eq!(env.tap(&["diff", "one", "two"]).code(), 1);
+    // Two processes have two numbers, as structure and in the text that repeats it.
+    let mask = |key: &str| format!("[[mask]]\ntool = 'proc'\nat = '/**/{key}'\nas = 'random'\n");
+    project(&env, &format!("{}\n{}", mask("pid"), mask("pgid")));
+    let output = env.tap(&["diff", "one", "two"]).ok();
+    assert!(output.text().contains("4 random values"), "{}", output.text());
+    assert_eq!(env.tap(&["diff", "one", "two", "--strict"]).code(), 1);
+}
+
+#[test]
+fn masks_are_learned_from_runs_of_the_sample_server() {
+    let env = TestEnv::new();
+    let recording = |name: &str| {
+        recorded(&env, name);
+        let file = env.tap(&["export", name]).ok().stdout;
+        collect(&FileSource::read(file).expect("a session file")).expect("read")
+    };
+    let (base, runs, further) = (recording("base"), [recording("one"), recording("two")], recording("further"));
+    let found = learn(&base, &runs, Options::default(), &Rules::default());
+    assert_eq!(found.cannot, []);
+    // What the built-in masks know is not learned again.
+    assert!(found.rules.iter().all(|rule| rule.tool.as_deref() == Some("proc")), "{:?}", found.rules);
+    let rules = Rules::of(&found.rules).expect("rules");
+    assert!(diff_masked(&base, &further, Options::default(), &rules).is_equal(), "{:?}", found.rules);
 }
 
 #[test]

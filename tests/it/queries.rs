@@ -1,6 +1,7 @@
 //! What SQLite plans for every statement of the store.
 
 use crate::support::TestEnv;
+use mcp_tap::store::Reader;
 
 /// Tables that grow with the traffic: none of them is ever read from end to end.
 const LARGE: [&str; 4] = ["frames", "frame_parts", "messages", "m"];
@@ -55,7 +56,19 @@ fn an_older_store_is_read_and_brought_up_to_date() {
     let store = rusqlite::Connection::open(env.store()).unwrap();
     store.execute_batch("ALTER TABLE sessions DROP COLUMN masks; PRAGMA user_version = 1").unwrap();
     drop(store);
-    // Looking writes nothing; reading and recording bring it up to date.
+    // Looking writes nothing; reading brings it up to date, and so does recording.
+    let mut seen = Vec::new();
+    let look = Reader::look(&env.store()).unwrap();
+    look.sessions(|stored| {
+        seen.push(stored.session.name);
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    drop(look);
+    assert_eq!(seen, [Some("old".to_owned())]);
+    let store = rusqlite::Connection::open(env.store()).unwrap();
+    assert_eq!(store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    drop(store);
     assert_eq!(env.tap(&["sessions", "--json"]).ok().json()["sessions"][0]["name"], "old");
     assert_eq!(env.recorded_sample(&["--name", "new"], &[]).end().code(), 0);
     let store = rusqlite::Connection::open(env.store()).unwrap();

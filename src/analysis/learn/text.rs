@@ -1,6 +1,7 @@
 //! Which parts of a text vary, and the expression that finds each between what does not.
 
 use super::value;
+use crate::analysis::rules::groups;
 use crate::analysis::volatile::{Era, Mask, spans};
 use crate::session::mask::MaskType;
 use regex::Regex;
@@ -11,8 +12,11 @@ use std::ops::Range;
 /// The longest texts that are looked at, in words.
 const MOST_WORDS: usize = 4_000;
 
+/// The most parts of one text that are looked for.
+const MOST_PARTS: usize = 200;
+
 /// How many words beside a part are tried to tell it from others.
-const CONTEXTS: [usize; 4] = [2, 4, 8, usize::MAX];
+const CONTEXTS: [usize; 4] = [2, 4, 8, 64];
 
 /// A word of a text, a blank or a sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,25 @@ impl Cut<'_> {
         }
     }
 
+    /// Returns true for a word with a letter or a digit, and for what is excused without a rule.
+    fn tells(&self, at: usize) -> bool {
+        let volatile = self.words.get(at).is_some_and(|word| word.volatile.is_some());
+        volatile || self.word(at).contains(char::is_alphanumeric)
+    }
+
+    /// Returns the places of the words that say something.
+    fn telling(&self) -> Vec<usize> {
+        (0..self.words.len()).filter(|at| self.tells(*at)).collect()
+    }
+
+    /// Returns what a word is known by.
+    fn key(&self, at: usize) -> String {
+        match self.words.get(at).and_then(|word| word.volatile) {
+            Some(shape) => format!("\0{shape:?}"),
+            None => self.word(at).to_owned(),
+        }
+    }
+
     /// Returns the bytes of a stretch of words.
     fn bytes(&self, words: &Range<usize>) -> Range<usize> {
         let end = self.text.len();
@@ -60,6 +83,9 @@ pub(super) fn masks_of(key: &str, texts: &[String], era: Option<Era>) -> Vec<(Op
         return Vec::new();
     }
     let parts = varying(base, runs);
+    if parts.len() > MOST_PARTS {
+        return Vec::new();
+    }
     let in_parts = |at: usize| parts.iter().any(|part| part.first().is_some_and(|words| words.contains(&at)));
     let stable = (0..base.words.len()).filter(|at| !in_parts(*at));
     let says_something = |at: usize| base.word(at).contains(char::is_alphanumeric);
@@ -122,26 +148,50 @@ fn partners(base: &Cut<'_>, run: &Cut<'_>) -> Vec<Option<usize>> {
         // As many words: each stands for the one in its place.
         return (0..base.words.len()).map(|at| base.same(at, run, at).then_some(at)).collect();
     }
-    let known = |cut: &Cut<'_>| -> Vec<String> {
-        (0..cut.words.len())
-            .map(|at| match cut.words.get(at).and_then(|word| word.volatile) {
-                Some(shape) => format!("\0{shape:?}"),
-                None => cut.word(at).to_owned(),
-            })
-            .collect()
-    };
-    let (left, right) = (known(base), known(run));
-    let mut found = vec![None; left.len()];
-    for op in capture_diff_slices(Algorithm::Myers, &left, &right) {
+    // Blanks and signs are everywhere: only what says something holds two texts together, and takes its neighbours along.
+    let (left, right) = (base.telling(), run.telling());
+    let known = |cut: &Cut<'_>, places: &[usize]| -> Vec<String> { places.iter().map(|at| cut.key(*at)).collect() };
+    let mut found = vec![None; base.words.len()];
+    for op in capture_diff_slices(Algorithm::Myers, &known(base, &left), &known(run, &right)) {
         if let DiffOp::Equal { old_index, new_index, len } = op {
-            for step in 0..len {
-                if let Some(slot) = found.get_mut(old_index + step) {
-                    *slot = Some(new_index + step);
+            let pairs = left.iter().skip(old_index).zip(right.iter().skip(new_index)).take(len);
+            for (here, there) in pairs {
+                if let Some(slot) = found.get_mut(*here) {
+                    *slot = Some(*there);
                 }
             }
         }
     }
+    let mut from = (0, 0);
+    for at in 0..=base.words.len() {
+        let anchor = if at == base.words.len() { Some(run.words.len()) } else { found.get(at).copied().flatten() };
+        let Some(there) = anchor else { continue };
+        neighbours(base, run, (from.0..at, from.1..there), &mut found);
+        from = (at + 1, there + 1);
+    }
     found
+}
+
+/// Pairs what is equal at both ends of a stretch between two words that belong together.
+fn neighbours(
+    base: &Cut<'_>,
+    run: &Cut<'_>,
+    (mut ours, mut theirs): (Range<usize>, Range<usize>),
+    found: &mut [Option<usize>],
+) {
+    let alike = |here: usize, there: usize| !base.tells(here) && base.same(here, run, there);
+    while !ours.is_empty() && !theirs.is_empty() && alike(ours.start, theirs.start) {
+        if let Some(slot) = found.get_mut(ours.start) {
+            *slot = Some(theirs.start);
+        }
+        (ours.start, theirs.start) = (ours.start + 1, theirs.start + 1);
+    }
+    while !ours.is_empty() && !theirs.is_empty() && alike(ours.end - 1, theirs.end - 1) {
+        (ours.end, theirs.end) = (ours.end - 1, theirs.end - 1);
+        if let Some(slot) = found.get_mut(ours.end) {
+            *slot = Some(theirs.end);
+        }
+    }
 }
 
 /// Returns the expression that finds one part in every text, and nothing but parts that vary, with its type.
@@ -164,51 +214,91 @@ fn expression(
     let behind = (words.end..(words.end + 2).min(base.words.len())).find_map(letters);
     let kind = kind_of(before, behind, &seen);
     let class = class_of(&seen);
-    // The context ends where something else varies.
-    let floor = parts.iter().filter_map(|other| other.first()).filter(|other| other.end <= words.start);
-    let floor = floor.map(|other| other.end).max().unwrap_or(0);
-    let ceiling =
-        parts.iter().filter_map(|other| other.first()).filter(|other| other.start >= words.end && *other != words);
-    let ceiling = ceiling.map(|other| other.start).min().unwrap_or(base.words.len());
+    let pieces = pieces(cuts, parts, spans);
+    let here = pieces.iter().position(|piece| *piece == Piece::Part(number))?;
     CONTEXTS.into_iter().find_map(|context| {
-        let left = context_before(base, floor, words.start, context);
-        let right = context_behind(base, words.end, ceiling, context);
-        let written = format!("{left}({class}){right}");
-        let compiled = Regex::new(&written).ok()?;
+        let from = here.saturating_sub(context);
+        let to = here.saturating_add(context).saturating_add(1).min(pieces.len());
+        let side = |range: Range<usize>| -> String {
+            pieces.get(range).unwrap_or_default().iter().map(|piece| written(piece, cuts, spans)).collect()
+        };
+        let tells = |at: usize| matches!(pieces.get(at), Some(Piece::Word(word)) if base.tells(*word));
+        let begin = if from == 0 {
+            "^"
+        } else if from < here && tells(from) {
+            r"\b"
+        } else {
+            ""
+        };
+        let end = if to == pieces.len() {
+            "$"
+        } else if to > here + 1 && tells(to - 1) {
+            r"\b"
+        } else {
+            ""
+        };
+        let expression = format!("{begin}{}({class}){}{end}", side(from..here), side(here + 1..to));
+        let compiled = Regex::new(&expression).ok()?;
         let fits = cuts.iter().enumerate().all(|(at, cut)| {
             let wanted = bytes.get(at);
-            let found: Vec<Range<usize>> =
-                compiled.captures_iter(cut.text).filter_map(|captures| Some(captures.get(1)?.range())).collect();
+            let found = groups(&compiled, cut.text);
             let varies = |span: &Range<usize>| spans.iter().any(|part| part.get(at) == Some(span));
             wanted.is_some_and(|wanted| found.contains(wanted)) && found.iter().all(varies)
         });
-        fits.then_some((Some(written), kind))
+        fits.then_some((Some(expression), kind))
     })
 }
 
-fn context_before(base: &Cut<'_>, floor: usize, to: usize, most: usize) -> String {
-    let mut from = to.saturating_sub(most).max(floor);
-    // What is excused by its shape is no literal.
-    let volatile = |at: &usize| base.words.get(*at).is_some_and(|word| word.volatile.is_some());
-    if let Some(last) = (from..to).rev().find(volatile) {
-        from = last + 1;
-    }
-    let literal: String = (from..to).map(|at| regex::escape(base.word(at))).collect();
-    let begin = if from == 0 { "^" } else { "" };
-    let edge = if literal.starts_with(|c: char| c.is_ascii_alphanumeric()) && from > 0 { r"\b" } else { "" };
-    format!("{begin}{edge}{literal}")
+/// A piece of a text, as an expression sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// A word that never varies.
+    Word(usize),
+    /// What is excused without a rule.
+    Volatile,
+    /// A part that varies.
+    Part(usize),
 }
 
-fn context_behind(base: &Cut<'_>, from: usize, ceiling: usize, most: usize) -> String {
-    let mut to = from.saturating_add(most).min(ceiling);
-    let volatile = |at: &usize| base.words.get(*at).is_some_and(|word| word.volatile.is_some());
-    if let Some(first) = (from..to).find(volatile) {
-        to = first;
+/// Returns the pieces of the recording's text.
+fn pieces(cuts: &[Cut<'_>], parts: &[Vec<Range<usize>>], spans: &[Vec<Range<usize>>]) -> Vec<Piece> {
+    let Some(base) = cuts.first() else { return Vec::new() };
+    let starts: Vec<(usize, usize)> = parts
+        .iter()
+        .take(spans.len())
+        .map(|part| part.first().map_or((0, 0), |words| (words.start, words.end)))
+        .collect();
+    let mut found = Vec::new();
+    let (mut at, mut next) = (0, 0);
+    while at < base.words.len() || next < starts.len() {
+        match starts.get(next) {
+            Some((start, end)) if *start <= at => {
+                found.push(Piece::Part(next));
+                at = at.max(*end);
+                next += 1;
+            }
+            _ => {
+                let volatile = base.words.get(at).is_some_and(|word| word.volatile.is_some());
+                found.push(if volatile { Piece::Volatile } else { Piece::Word(at) });
+                at += 1;
+            }
+        }
     }
-    let literal: String = (from..to).map(|at| regex::escape(base.word(at))).collect();
-    let end = if to == base.words.len() { "$" } else { "" };
-    let edge = if literal.ends_with(|c: char| c.is_ascii_alphanumeric()) && end.is_empty() { r"\b" } else { "" };
-    format!("{literal}{edge}{end}")
+    found
+}
+
+/// Returns the expression of a piece beside the part that is looked for.
+fn written(piece: &Piece, cuts: &[Cut<'_>], spans: &[Vec<Range<usize>>]) -> String {
+    match piece {
+        Piece::Word(at) => cuts.first().map(|base| regex::escape(base.word(*at))).unwrap_or_default(),
+        Piece::Volatile => "(?s:.+?)".into(),
+        Piece::Part(number) => {
+            let bytes = spans.get(*number).map(Vec::as_slice).unwrap_or_default();
+            let seen: Vec<&str> =
+                cuts.iter().zip(bytes).map(|(cut, bytes)| cut.text.get(bytes.clone()).unwrap_or_default()).collect();
+            if seen.iter().any(|text| text.is_empty()) { "(?s:.*?)".into() } else { class_of(&seen).into() }
+        }
+    }
 }
 
 /// Returns the narrowest class of letters that all parts fit.

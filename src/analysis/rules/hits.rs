@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A rule and how many tokens of its pointer are behind us.
-type State = (u16, u16);
+type State = (u32, u32);
 
 /// Rules, and how far their pointers have come at the root of a tree.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Start<'r> {
 impl<'r> Start<'r> {
     /// Returns rules at their beginning.
     pub(super) fn of(rules: Vec<&'r Rule>) -> Self {
-        let count = u16::try_from(rules.len()).unwrap_or(u16::MAX);
+        let count = u32::try_from(rules.len()).unwrap_or(u32::MAX);
         let mut start = Self { rules, states: Rc::default() };
         start.states = start.closed((0..count).map(|rule| (rule, 0)).collect());
         start
@@ -39,7 +39,7 @@ impl<'r> Start<'r> {
     }
 
     fn token(&self, (rule, at): State) -> Option<&Token> {
-        self.rules.get(usize::from(rule))?.at.get(usize::from(at))
+        self.rules.get(rule as usize)?.at.get(at as usize)
     }
 
     /// Adds what a `**` can stand for without a token.
@@ -75,7 +75,7 @@ impl<'r> Start<'r> {
 #[derive(Debug, Clone, Default)]
 pub struct Hits<'r> {
     start: Start<'r>,
-    met: HashMap<usize, Vec<u16>>,
+    met: HashMap<usize, Vec<u32>>,
     // Texts that a pointer may go on into.
     open: HashMap<usize, Rc<[State]>>,
 }
@@ -126,7 +126,7 @@ impl<'r> Hits<'r> {
 
     fn meet(&mut self, node: Node<'_, '_>, states: &[State]) {
         let whole = |state: &&State| self.start.token(**state).is_none();
-        let mut met: Vec<u16> = states.iter().filter(whole).map(|state| state.0).collect();
+        let mut met: Vec<u32> = states.iter().filter(whole).map(|state| state.0).collect();
         // Whichever side is looked at first, the same rule is named.
         met.sort_unstable();
         if !met.is_empty() {
@@ -134,14 +134,14 @@ impl<'r> Hits<'r> {
         }
     }
 
-    fn rules(&self, id: NodeId) -> impl Iterator<Item = (u16, &'r Rule)> {
+    fn rules(&self, id: NodeId) -> impl Iterator<Item = (u32, &'r Rule)> {
         let met = self.met.get(&id.index()).map(Vec::as_slice).unwrap_or_default();
-        met.iter().filter_map(|number| Some((*number, *self.start.rules.get(usize::from(*number))?)))
+        met.iter().filter_map(|number| Some((*number, *self.start.rules.get(*number as usize)?)))
     }
 
     /// Returns the first rule that excuses a whole value that looks like this one, with its number.
     #[must_use]
-    pub fn whole(&self, node: Node<'_, '_>) -> Option<(u16, &'r Rule)> {
+    pub fn whole(&self, node: Node<'_, '_>) -> Option<(u32, &'r Rule)> {
         let whole = |rule: &Rule| rule.text.is_none() && rule.kind != MaskType::Order && rule.fits(node);
         self.rules(node.id()).find(|(_, rule)| whole(rule))
     }
@@ -166,7 +166,7 @@ impl<'r> Hits<'r> {
     pub fn spans(&self, id: NodeId, text: &str) -> Vec<Span> {
         let mut found = Vec::new();
         for (number, rule) in self.rules(id) {
-            rule.spans(text, usize::from(number), &mut found);
+            rule.spans(text, number, &mut found);
         }
         found.sort_by_key(|span| (span.start, span.end));
         let mut end = 0;
