@@ -12,10 +12,14 @@ const DEEPEST: usize = 16;
 
 /// Returns the session files, those of a folder in the order of their names; each once.
 ///
+/// Without a name they are looked for here, else beside the project's file, whose folder `project` is.
+///
 /// # Errors
 /// There are none, or a name is that of nothing.
-pub(super) fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
-    let default = [PathBuf::from(DEFAULT)];
+pub(super) fn find(named: &[PathBuf], project: Option<&Path>) -> Result<Vec<PathBuf>, CommandError> {
+    let here = PathBuf::from(DEFAULT);
+    let beside = project.map(|folder| folder.join(DEFAULT)).filter(|beside| beside.is_dir() && !here.is_dir());
+    let default = [beside.unwrap_or(here)];
     let places = if named.is_empty() { default.as_slice() } else { named };
     let mut found: Vec<PathBuf> = Vec::new();
     for place in places {

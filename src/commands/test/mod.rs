@@ -118,7 +118,7 @@ fn test(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
     if let Some(session) = &args.add {
         return add::run(ctx, args, session, &stage, &rules);
     }
-    let files = files::find(&args.files)?;
+    let files = files::find(&args.files, project.as_ref().and_then(|project| project.path.parent()))?;
     let files: Vec<(PathBuf, String)> =
         files.into_iter().map(|path| (path.clone(), path.display().to_string())).collect();
     if args.learn {

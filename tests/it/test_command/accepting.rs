@@ -46,6 +46,24 @@ fn only_the_frames_that_changed_are_others_afterwards() {
 }
 
 #[test]
+fn whatever_was_accepted_is_right_afterwards() {
+    const EXTRA: &[&str] = &["--extra-tools"];
+    for (name, more, frames) in [
+        ("tasks", EXTRA, "1 frame"),
+        ("questions", EXTRA, "2 frames"),
+        ("errors", EXTRA, "2 frames"),
+        ("noise", &["--case", "noise"], "2 frames"),
+    ] {
+        let env = with(&[name]);
+        let sample = [&NEXT, more].concat();
+        let output = tested(&env, &["--update"], &sample).ok();
+        let said = format!("updated      sessions/{name}.jsonl  {frames}\n");
+        assert!(output.text().ends_with(&said), "{}", output.text());
+        tested(&env, &[], &sample).ok();
+    }
+}
+
+#[test]
 fn where_the_exchanges_are_others_the_new_recording_is_taken() {
     let env = with(&["weather"]);
     let sample = ["--noise", "--frame-bytes", "300", "--speed", "40", "--build", "1.5.0"];

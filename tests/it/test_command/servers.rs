@@ -23,8 +23,10 @@ fn the_only_server_needs_no_name() {
     // From a folder below, and what was typed comes first.
     let below = env.path().join("below");
     std::fs::create_dir(&below).expect("a folder");
-    let output = env.command(&["test", "../sessions"]).current_dir(&below).output().expect("it runs");
-    assert_eq!(output.status.code(), Some(0));
+    for args in [&["test", "../sessions"][..], &["test"]] {
+        let output = env.command(args).current_dir(&below).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{args:?} {}", String::from_utf8_lossy(&output.stderr));
+    }
     assert_eq!(env.tap(&["test", "--", "no-such-program-here"]).code(), 3);
 }
 
