@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(said("text", &token), [what], "{prefix}");
             assert_eq!(said("text", &format!("see <{token}>.")), [what], "{prefix}");
         }
-        let key = format!("AK{}", "IA7GK2PQ9XZ4MB8VN1CR");
+        let key = format!("AK{}", "IA7GK2PQ9XZ4MB8VN1");
         assert_eq!(said("text", &key), ["an AWS key"]);
         let token = format!("ey{0}.ey{0}.{1}", "JhbGciOiJIUzI1NiJ9", chance(20));
         assert_eq!(said("text", &token), ["a JSON Web Token"]);

@@ -7,7 +7,7 @@ use super::test::mask;
 use super::test::one::{self, Playable, Rules};
 use super::{Context, file};
 use crate::analysis::blob::sha256;
-use crate::analysis::report::DiffReport;
+use crate::analysis::report::{DiffReport, Options};
 use crate::error::CommandError;
 use crate::exit_code::Code;
 use crate::output::render::diff::{Look, changes};
@@ -42,6 +42,7 @@ struct Decided {
     accepted: HashSet<Unit>,
     rejected: Vec<Unit>,
     masks: Vec<MaskRule>,
+    masked: usize,
     quit: bool,
 }
 
@@ -106,24 +107,17 @@ fn review(
     let judged = one::again(&playable, store, &one.session, one.report(), rules)?;
     let all: Vec<Unit> =
         units(&judged.differences).into_iter().filter(|unit| !one.rejected.contains(&name(unit))).collect();
-    let decided = ask(ctx, &shown, &judged, &all)?;
+    let decided = ask(ctx, &shown, &judged, rules.options, &all)?;
     write(store, rules, one, &playable, &judged, &decided)?;
     sums[0] += decided.accepted.len();
     sums[1] += decided.rejected.len();
     let open: Vec<&Unit> =
         all.iter().filter(|unit| !decided.accepted.contains(unit) && !decided.rejected.contains(unit)).collect();
-    let by_mask = open.iter().filter(|unit| decided.masked(unit, &judged.differences)).count();
+    let by_mask = decided.masked;
     sums[2] += by_mask;
     sums[3] += open.len() - by_mask;
     one.rejected.extend(decided.rejected.iter().map(name));
     Ok((open.len() > by_mask, decided.quit))
-}
-
-impl Decided {
-    fn masked(&self, wanted: &Unit, report: &DiffReport) -> bool {
-        let rules = mask::rules(report, wanted);
-        rules.is_ok_and(|rules| rules.iter().all(|rule| self.masks.contains(rule)))
-    }
 }
 
 /// Returns the name by which a change is kept.
@@ -137,7 +131,13 @@ fn name(unit: &Unit) -> String {
 }
 
 /// Shows each change and asks what is to become of it.
-fn ask(ctx: &mut Context, shown: &str, judged: &Judged, all: &[Unit]) -> Result<Decided, CommandError> {
+fn ask(
+    ctx: &mut Context,
+    shown: &str,
+    judged: &Judged,
+    options: Options,
+    all: &[Unit],
+) -> Result<Decided, CommandError> {
     let look = Look { width: ctx.ui.width(), signs: ctx.ui.signs() };
     let mut decided = Decided::default();
     for (at, one) in all.iter().enumerate() {
@@ -154,8 +154,9 @@ fn ask(ctx: &mut Context, shown: &str, judged: &Judged, all: &[Unit]) -> Result<
             match answer {
                 Answer::Accept => drop(decided.accepted.insert(one.clone())),
                 Answer::Reject => decided.rejected.push(one.clone()),
-                Answer::Mask => match mask::rules(&judged.differences, one) {
+                Answer::Mask => match mask::rules(judged, options, one) {
                     Ok(rules) => {
+                        decided.masked += 1;
                         for rule in rules {
                             ctx.ui.line(&format!("  masked: {}", mask::shown(&rule)))?;
                             decided.masks.push(rule);

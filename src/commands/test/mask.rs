@@ -1,45 +1,45 @@
 //! Masks made of changes: the narrowest rules that excuse them, written into a session file's first line.
 
-use super::accept::{Unit, unit};
-use crate::analysis::report::{Change, ChangeKind, DiffReport, Level};
+use super::accept::Unit;
+use crate::analysis::exchanges::Recording;
+use crate::analysis::learn::learn;
+use crate::analysis::report::Options;
+use crate::commands::judge::Judged;
+use crate::commands::masks;
 use crate::replay::edit;
-use crate::session::mask::{MaskRule, MaskType};
+use crate::session::mask::MaskRule;
+use crate::session::message::Place;
+use std::collections::BTreeMap;
 
-/// Returns the rules that excuse a change.
+/// Returns the rules that excuse a change: those that two runs would teach that differ in it alone.
 ///
 /// # Errors
 /// A sentence: why no mask can.
-pub(crate) fn rules(report: &DiffReport, wanted: &Unit) -> Result<Vec<MaskRule>, String> {
+pub(crate) fn rules(judged: &Judged, options: Options, wanted: &Unit) -> Result<Vec<MaskRule>, String> {
     let never = || "no mask hides what is there, its type, its outcome, or what a server offers".to_owned();
-    if !matches!(wanted, Unit::Exchange(_)) {
+    let Unit::Exchange(place) = wanted else { return Err(never()) };
+    let pairs = judged.differences.pairs.iter();
+    let both = pairs.filter_map(|pair| Some((pair.a.as_ref()?.place, pair.b.as_ref()?.place)));
+    let (a, b) = both.into_iter().find(|(a, _)| a == place).ok_or_else(never)?;
+    let held = masks::rules(&[&judged.a.session, &judged.b.session]).map_err(|error| error.message)?;
+    let runs = [alone(&judged.b, b)];
+    let learned = learn(&alone(&judged.a, a), &runs, Options { strict: false, ..options }, &held);
+    if learned.rules.is_empty() || !learned.cannot.is_empty() {
         return Err(never());
     }
-    let mut rules = Vec::new();
-    for change in report.changes.iter().filter(|change| unit(change, report).as_ref() == Some(wanted)) {
-        let rule = rule(change, report).ok_or_else(never)?;
-        if !rules.contains(&rule) {
-            rules.push(rule);
-        }
-    }
-    if rules.is_empty() { Err(never()) } else { Ok(rules) }
+    // A person has said so, and no repetition.
+    Ok(learned.rules.into_iter().map(|rule| MaskRule { learned: false, ..rule }).collect())
 }
 
-fn rule(change: &Change, report: &DiffReport) -> Option<MaskRule> {
-    if change.level != Level::Content {
-        return None;
+/// Returns a recording with one exchange alone.
+fn alone(recording: &Recording, place: Place) -> Recording {
+    Recording {
+        session: recording.session.clone(),
+        exchanges: recording.exchanges.iter().filter(|exchange| exchange.place == place).cloned().collect(),
+        notifications: BTreeMap::new(),
+        era: recording.era,
+        unread: 0,
     }
-    let kind = match change.kind {
-        ChangeKind::Changed | ChangeKind::Text | ChangeKind::Blob | ChangeKind::FloatNoise => MaskType::Random,
-        ChangeKind::Reordered => MaskType::Order,
-        _ => return None,
-    };
-    let head = change.pair.and_then(|at| report.pairs.get(at))?.a.as_ref()?;
-    let inside = change.inside.as_ref().and_then(|pointers| pointers.a.as_deref()).unwrap_or_default();
-    let at = format!("{}{inside}", change.pointer.a.as_deref()?);
-    let of = |method: &str| head.name.clone().filter(|_| head.method == method);
-    let (tool, resource) = (of("tools/call"), of("resources/read"));
-    let method = (tool.is_none() && resource.is_none()).then(|| head.method.clone());
-    Some(MaskRule { method, tool, resource, at: Some(at), text: None, kind, learned: false })
 }
 
 /// Returns a rule as a person reads it.
@@ -71,6 +71,7 @@ pub(crate) fn with(data: &[u8], more: &[MaskRule]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::mask::MaskType;
 
     #[test]
     fn masks_go_into_the_first_line_and_nowhere_else() {
