@@ -67,10 +67,9 @@ pub(super) fn run(
     match learn::learn_file(ctx, &path, args.runs, stage, rules) {
         Ok(learned) if learned == Learned::default() => {}
         Ok(learned) => learn::tell(ctx, &shown, &learned)?,
-        Err(error) => {
-            let message = format!("`{shown}` was written, but {}", error.message);
-            return Err(CommandError { message, ..error });
-        }
+        // What went wrong is told better by the test below.
+        Err(error) if error.code == Code::No => {}
+        Err(error) => return Err(not_added(&path, &shown, error)),
     }
     let tested = one::test(&path, &shown, stage, rules);
     let exchanges = counted(tested.differences.exchanges[0] as u64, "exchange");
@@ -84,16 +83,22 @@ pub(super) fn run(
             Ok(Code::Done)
         }
         (_, Some(trouble)) => {
-            let error = CommandError::failed(format!("`{shown}` was written, but {}", trouble.message));
-            Err(trouble.hints.iter().fold(error, |error, hint| error.hint(hint.clone())))
+            let error = CommandError::failed(trouble.message.clone());
+            Err(not_added(&path, &shown, trouble.hints.iter().fold(error, |error, hint| error.hint(hint.clone()))))
         }
         _ => {
             let look = Look { width: ctx.ui.width(), signs: ctx.ui.signs() };
-            ctx.ui.print(&format!("not ready  {shown}  it differs from run to run, or from the recording\n"))?;
+            ctx.ui.print(&format!("not ready  {shown}  what is answered is not what was recorded\n"))?;
             ctx.ui.print(&details(&tested, look))?;
             Ok(Code::No)
         }
     }
+}
+
+/// Takes the file away again, so that the same can be typed once more.
+fn not_added(path: &Path, shown: &str, error: CommandError) -> CommandError {
+    let _ = std::fs::remove_file(path);
+    CommandError { message: format!("`{shown}` was not added: {}", error.message), ..error }
 }
 
 /// Returns where a recording goes: into the folder of tests, under its name.

@@ -35,7 +35,8 @@ pub(super) fn run(
                 tell(ctx, &shown, &learned)?;
             }
             Err(error) => {
-                unknown = true;
+                failed |= error.code == Code::No;
+                unknown |= error.code != Code::No;
                 let message = format!("`{shown}`: {}", error.message);
                 ctx.ui.error(&CommandError { message, ..error });
             }
@@ -51,7 +52,7 @@ pub(super) fn run(
 /// Replays a file several times and writes what differs between the replays as masks into it.
 ///
 /// # Errors
-/// A replay did not run to its end, or the file cannot be written.
+/// The server did not start, or the file cannot be written; with the code for "no" if a replay did not run to its end.
 pub(super) fn learn_file(
     ctx: &Context,
     path: &Path,
@@ -83,7 +84,8 @@ fn replayed(file: &Playable, stage: &Stage, rules: &Rules) -> Result<Recording, 
     let session = crate::session::source::SessionSource::session(&file.source);
     let played = play(stage, session, &file.script, &file.plan)?;
     if !accept::is_whole(&played.report) {
-        return Err(CommandError::failed("a replay did not run to its end, so nothing was learned"));
+        let error = CommandError::failed("a replay did not run to its end, so nothing was learned");
+        return Err(CommandError { code: Code::No, ..error });
     }
     let Judged { b, .. } = one::again(file, &stage.store, &played.id, played.report, rules)?;
     Ok(b)

@@ -47,6 +47,24 @@ fn what_is_not_as_it_was_recorded_is_not_ready() {
 }
 
 #[test]
+fn what_could_not_be_tried_is_not_there() {
+    let env = forecast();
+    let output = env.tap(&["test", "--add", "weather", "--", "no-such-program-here"]);
+    assert_eq!(output.code(), 3);
+    let said = "error: `sessions/weather.jsonl` was not added: cannot start `no-such-program-here`: not found\n";
+    assert!(output.errors().starts_with(said), "{}", output.errors());
+    assert!(!file(&env, "weather").exists());
+    let hangs = ["--speed", "20", "--case", "no-response"];
+    let output = tested(&env, &["--add", "weather", "--timeout", "300ms"], &hangs);
+    assert_eq!(output.code(), 1, "{}{}", output.text(), output.errors());
+    assert!(output.text().starts_with("not ready  sessions/weather.jsonl"), "{}", output.text());
+    assert!(output.text().contains("outcome  ok → no answer"), "{}", output.text());
+    let output = tested(&env, &["--learn", "--timeout", "300ms"], &hangs);
+    assert_eq!(output.code(), 1, "{}", output.text());
+    assert!(output.errors().contains("a replay did not run to its end, so nothing was learned"), "{}", output.errors());
+}
+
+#[test]
 fn a_secret_is_not_added() {
     let env = TestEnv::new();
     let secret = format!("gh{}7gK2pQ9xZ4mB8vN1cR6tY3wL5jH0dF7gK2pQ9", "p_");
