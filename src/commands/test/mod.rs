@@ -134,7 +134,11 @@ fn test(ctx: &mut Context, args: &TestArgs) -> Result<Code, CommandError> {
     }
     update::keep(ctx, &rules, &files, &tested);
     let code = code(&tested);
-    report::show(ctx, args, &stage, &rules, &tested, code)?;
+    match report::show(ctx, args, &stage, &rules, &tested, code) {
+        // A failure wins over a report that could not be written.
+        Err(error) if code == Code::No && !error.broken_pipe => ctx.ui.error(&error),
+        other => other?,
+    }
     Ok(code)
 }
 

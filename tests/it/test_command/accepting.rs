@@ -82,7 +82,7 @@ fn what_did_not_run_to_its_end_is_never_written() {
     let env = with(&["revision-2025-11-25"]);
     let before = content(&env, "revision-2025-11-25");
     for case in ["no-response", "crash-mid-call"] {
-        let output = tested(&env, &["--update", "--timeout", "300ms"], &["--speed", "20", "--case", case]);
+        let output = tested(&env, &["--update", "--timeout", "2s"], &["--speed", "20", "--case", case]);
         assert_eq!(output.code(), 1, "{case}: {}", output.text());
         assert!(
             output

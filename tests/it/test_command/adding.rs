@@ -55,11 +55,11 @@ fn what_could_not_be_tried_is_not_there() {
     assert!(output.errors().starts_with(said), "{}", output.errors());
     assert!(!file(&env, "weather").exists());
     let hangs = ["--speed", "20", "--case", "no-response"];
-    let output = tested(&env, &["--add", "weather", "--timeout", "300ms"], &hangs);
+    let output = tested(&env, &["--add", "weather", "--timeout", "2s"], &hangs);
     assert_eq!(output.code(), 1, "{}{}", output.text(), output.errors());
     assert!(output.text().starts_with("not ready  sessions/weather.jsonl"), "{}", output.text());
     assert!(output.text().contains("outcome  ok → no answer"), "{}", output.text());
-    let output = tested(&env, &["--learn", "--timeout", "300ms"], &hangs);
+    let output = tested(&env, &["--learn", "--timeout", "2s"], &hangs);
     assert_eq!(output.code(), 1, "{}", output.text());
     assert!(output.errors().contains("a replay did not run to its end, so nothing was learned"), "{}", output.errors());
 }

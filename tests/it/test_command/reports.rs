@@ -48,6 +48,9 @@ fn a_document_for_build_servers() {
     let output = tested(&env, &["--junit", "no/where/junit.xml"], &SAMPLE);
     assert_eq!(output.code(), 3);
     assert!(output.errors().contains("cannot write `no/where/junit.xml`"), "{}", output.errors());
+    let output = tested(&env, &["--junit", "no/where/junit.xml"], &NEXT);
+    assert_eq!(output.code(), 1, "a failure wins");
+    assert!(output.errors().contains("cannot write `no/where/junit.xml`"), "{}", output.errors());
 }
 
 /// Returns the names of the elements, after checking that they are closed in their order and that nothing is bare.

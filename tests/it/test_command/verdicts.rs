@@ -64,7 +64,7 @@ fn what_breaks_nobody_passes_and_is_told() {
 fn a_server_that_had_answered_and_hangs_or_dies_has_failed() {
     let env = with(&["revision-2025-11-25"]);
     let hangs = ["--speed", "20", "--case", "no-response"];
-    let output = tested(&env, &["--timeout", "300ms"], &hangs);
+    let output = tested(&env, &["--timeout", "2s"], &hangs);
     assert_eq!(output.code(), 1, "{}", output.text());
     assert!(output.text().contains("stopped at 6"), "{}", output.text());
     assert!(output.text().contains("NO ANSWER  6  tools/call get_forecast: none within"), "{}", output.text());
@@ -72,6 +72,21 @@ fn a_server_that_had_answered_and_hangs_or_dies_has_failed() {
     assert_eq!(output.code(), 1, "{}", output.text());
     assert!(output.text().contains("the server ended"), "{}", output.text());
     assert!(output.text().contains("STOPPED"), "{}", output.text());
+}
+
+#[test]
+fn an_answer_that_comes_in_time_is_one() {
+    let env = with(&[]);
+    recorded(&env, "slow", &["--extra-tools"], |client| {
+        client.initialize("2025-11-25");
+        super::call(client, 1, "sleep", r#"{"ms":1500}"#);
+        super::call(client, 2, "echo", r#"{"text":"after"}"#);
+    });
+    env.tap(&["export", "slow", "-o", "sessions/slow.jsonl"]).ok();
+    tested(&env, &["--timeout", "15s"], &["--extra-tools"]).ok();
+    let output = tested(&env, &["--timeout", "600ms"], &["--extra-tools"]);
+    assert_eq!(output.code(), 1, "{}", output.text());
+    assert!(output.text().contains("NO ANSWER") && output.text().contains("tools/call sleep"), "{}", output.text());
 }
 
 #[test]
