@@ -5,6 +5,7 @@ mod adding;
 mod reports;
 mod reviewing;
 mod servers;
+mod terminal;
 mod verdicts;
 
 use crate::support::{Client, Output, TAP, TestEnv};
