@@ -30,6 +30,9 @@ Compare:
   test         Replay session files against a server and tell which answers differ
   review       Go through what the last test found, one change at a time
 
+Stand in:
+  mock         Be the recorded server, for any client
+
 Files:
   export       Write a session to a file
   import       Read a session file into the store
@@ -44,7 +47,7 @@ Options:
 {options}
 
 Exit codes: 0 done; 1 the answer is \"no\"; 2 usage; 3 could not do it.
-`record` ends as the server did.
+`record` ends as the server did, `mock` as the recorded one.
 ";
 
 /// Record what an MCP client and its server say, and look at it
@@ -84,6 +87,7 @@ enum Command {
     Replay(commands::replay::ReplayArgs),
     Test(commands::test::TestArgs),
     Review(commands::review::ReviewArgs),
+    Mock(commands::mock::MockArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
     Demo(commands::demo::DemoArgs),
@@ -123,6 +127,7 @@ pub fn run() -> ExitCode {
     match &cli.command {
         // These own stdout, or become something else: no printer is made for them.
         Some(Command::Record(args)) => return commands::record::run(&cli.global, args).into(),
+        Some(Command::Mock(args)) => return commands::mock::run(&cli.global, args).into(),
         Some(Command::SampleServer(args)) => return crate::sample::serve(args).into(),
         _ => {}
     }
@@ -165,10 +170,11 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
             .hint(ctx.typed_for("inspect", "the messages of a session"))
             .hint(ctx.typed_for("sessions show", "all that is known of a recording"))),
         Some(Command::Serve(_)) => Err(CommandError::usage("no command `serve`")
+            .hint(ctx.typed_for("mock SESSION", "is a recorded server, on stdio"))
             .hint(ctx.typed_for("record -- SERVER…", "runs a server on stdio, and records it"))),
         Some(Command::Check(_)) => Err(no_verdict(ctx, "check")),
         Some(Command::Verify(_)) => Err(no_verdict(ctx, "verify")),
-        Some(Command::Record(_) | Command::SampleServer(_)) => Ok(Code::Done),
+        Some(Command::Record(_) | Command::Mock(_) | Command::SampleServer(_)) => Ok(Code::Done),
     }
 }
 

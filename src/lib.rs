@@ -10,6 +10,7 @@
 //! - [`transport`]: the only room that starts processes
 //! - [`capture`]: from a transport to the store
 //! - [`replay`]: the client, once more
+//! - [`mock`]: the server, once more
 //! - [`output`]: the only room that prints
 //! - [`commands`]: one file a command
 
@@ -21,6 +22,7 @@ pub mod commands;
 pub mod config;
 pub mod error;
 pub mod exit_code;
+pub mod mock;
 pub mod output;
 pub mod protocol;
 pub mod replay;

@@ -282,7 +282,7 @@ mod tests {
     use crate::session::message::Kind;
 
     fn chunk(lane: Lane, at: i64, bytes: &[u8]) -> Item {
-        Item::Chunk { lane, received_ns: at, forwarded_ns: at + 1, lost_before: Loss::default(), bytes: bytes.to_vec() }
+        Item::Chunk { lane, received_ns: at, forwarded_ns: at + 1, lost_before: Loss::default(), bytes: bytes.into() }
     }
 
     fn frames(rows: &[Row]) -> Vec<(u64, String, Option<i64>, i64)> {
@@ -325,7 +325,7 @@ mod tests {
             received_ns: 5,
             forwarded_ns: 6,
             lost_before: Loss { bytes: 100, lines: 7 },
-            bytes: b"rest\nfour\n".to_vec(),
+            bytes: b"rest\nfour\n"[..].into(),
         };
         assembler.item(&lost, "full");
         let rows = assembler.take_rows();

@@ -1,5 +1,6 @@
 //! Checkpoints: what moves the write-ahead log into the store, beside the recorder.
 
+use crate::store::open;
 use crate::store::writer::Checkpointer;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,8 +50,11 @@ impl Drop for Checkpoints {
 
 fn run_checkpoints(store: &std::path::Path, state: &CheckpointState) {
     const EVERY: Duration = Duration::from_millis(100);
+    const LEFT_BEHIND: u64 = 4 << 20;
+    const TOO_LONG: u64 = 256 << 20;
     let mut connection = None;
-    let mut done = 0;
+    // What earlier sessions left is moved first: a long log makes every opening of the store slow.
+    let mut done = if open::log_length(store) > LEFT_BEHIND { u64::MAX } else { 0 };
     let mut quiet = 0;
     while !state.stop.load(Ordering::Relaxed) {
         crate::clock::sleep(EVERY);
@@ -62,7 +66,6 @@ fn run_checkpoints(store: &std::path::Path, state: &CheckpointState) {
             quiet += 1;
             // Idle for a second after something was written: the log is cut to nothing.
             if quiet == 10
-                && done > 0
                 && let Some(open) = &connection
             {
                 let _ = Checkpointer::truncate(open);
@@ -74,8 +77,11 @@ fn run_checkpoints(store: &std::path::Path, state: &CheckpointState) {
         if connection.is_none() {
             connection = Checkpointer::open(store).ok();
         }
-        if let Some(open) = &connection {
-            let _ = open.passive();
+        if let Some(open) = &connection
+            && open.passive().is_some_and(|log| log > TOO_LONG)
+        {
+            // Where commits follow each other closely the log is never used again from its beginning by itself.
+            let _ = open.truncate();
         }
     }
 }

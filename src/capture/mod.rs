@@ -4,6 +4,7 @@
 //! the order of causes. The [`recorder`] thread takes the chunks, [`assemble`] makes frames and messages of them.
 
 pub mod assemble;
+pub mod buffers;
 mod checkpoints;
 pub mod launch;
 pub mod pump;

@@ -1,12 +1,10 @@
 //! One direction of the traffic: read, stamp, hand a copy to the tap, write on.
 
+use super::buffers::Buffers;
 use super::tap::{Item, Lane, Tap};
 use crate::transport::streams;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-
-/// How much is read at once, in bytes.
-const CHUNK: usize = 64 << 10;
 
 /// A write that takes longer is noted; ns.
 const SLOW_WRITE_NS: i64 = 1_000_000;
@@ -48,11 +46,12 @@ impl Activity {
 /// Moves bytes until one side ends.
 pub fn run(lane: Lane, from: BorrowedFd<'_>, to: BorrowedFd<'_>, tap: &Tap, activity: &Activity) -> PumpEnd {
     let clock = tap.clock();
-    let mut buffer = vec![0; CHUNK];
+    let mut buffers = Buffers::default();
     let end = loop {
-        let read = match streams::read(from, &mut buffer) {
-            Ok(0) => break PumpEnd::Ended,
-            Ok(read) => read,
+        let read = buffers.fill(|| tap.spare_buffer(), |room| streams::read(from, room));
+        let bytes = match read {
+            Ok(bytes) if bytes.is_empty() => break PumpEnd::Ended,
+            Ok(bytes) => bytes,
             Err(error) => {
                 // A terminal or socket that went away ends its stream like any other.
                 tap.tell(Item::Event {
@@ -63,13 +62,12 @@ pub fn run(lane: Lane, from: BorrowedFd<'_>, to: BorrowedFd<'_>, tap: &Tap, acti
                 break PumpEnd::Ended;
             }
         };
-        let bytes = buffer.get(..read).unwrap_or_default();
         let received_ns = clock.elapsed_ns();
         activity.writing.store(true, Ordering::Release);
         activity.last_ns.store(received_ns, Ordering::Relaxed);
         let forwarded_ns = clock.elapsed_ns();
-        tap.chunk(lane, received_ns, forwarded_ns, bytes);
-        let written = streams::write_all(to, bytes);
+        tap.share(lane, received_ns, forwarded_ns, &bytes);
+        let written = streams::write_all(to, &bytes);
         let took = clock.elapsed_ns() - forwarded_ns;
         activity.writing.store(false, Ordering::Release);
         if let Err(error) = written {

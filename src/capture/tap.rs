@@ -3,10 +3,11 @@
 //! It is bounded in bytes and in age. When it is full, a pump waits only while the recorder gets its commits done; otherwise,
 //! or after a second for one chunk, the copy is dropped and counted, never the traffic.
 
+use super::buffers::{Bytes, touched};
 use crate::clock::Stopwatch;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How many bytes of copies may wait.
@@ -21,6 +22,19 @@ const OLDEST_NS: i64 = 300_000_000;
 
 /// How long one chunk may wait for room.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// How many buffers are touched in advance: 6 MB.
+const SPARES: usize = 96;
+
+/// So many bytes within a window are a burst: 200 MB/s.
+const BURST: usize = 1 << 20;
+
+/// How long a burst has the processors for itself, as long as there is room: the recorder would take one from the server
+/// or from its client just when both are busiest.
+const BURST_WINDOW: Duration = Duration::from_millis(25);
+
+/// How much is taken at once, in bytes: what is taken is out of the bound until it is committed.
+const MOST_TAKEN: usize = 1 << 20;
 
 /// What a queued chunk costs besides its bytes, roughly.
 const OVERHEAD: usize = 96;
@@ -71,7 +85,7 @@ pub enum Item {
         /// What was dropped of the lane just before it.
         lost_before: Loss,
         /// The bytes.
-        bytes: Vec<u8>,
+        bytes: Bytes,
     },
     /// A stream ended.
     End(Lane),
@@ -98,6 +112,15 @@ struct Queue {
 }
 
 impl Queue {
+    /// Returns how much of the window is left; `None` if something has waited for all of it, or nothing is there.
+    fn left_of(&self, window: Duration, now_ns: i64) -> Option<Duration> {
+        let waited = match self.items.front()? {
+            Item::Chunk { forwarded_ns, .. } => now_ns - forwarded_ns,
+            _ => 0,
+        };
+        window.checked_sub(Duration::from_nanos(waited.max(0).unsigned_abs())).filter(|left| !left.is_zero())
+    }
+
     /// Returns true if the oldest copy has waited for too long.
     fn is_late(&self, now_ns: i64) -> bool {
         match self.items.front() {
@@ -118,6 +141,7 @@ pub struct Tap {
     lost_bytes: AtomicU64,
     lost_lines: AtomicU64,
     waiting_calls: AtomicUsize,
+    spares: Mutex<Vec<Arc<[u8]>>>,
 }
 
 impl Tap {
@@ -133,6 +157,7 @@ impl Tap {
             lost_bytes: AtomicU64::new(0),
             lost_lines: AtomicU64::new(0),
             waiting_calls: AtomicUsize::new(0),
+            spares: Mutex::default(),
         }
     }
 
@@ -143,6 +168,11 @@ impl Tap {
 
     /// Hands over the copy of a chunk.
     pub fn chunk(&self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &[u8]) {
+        self.share(lane, received_ns, forwarded_ns, &Bytes::from(bytes));
+    }
+
+    /// Hands over a chunk that stays in its memory until it is recorded.
+    pub fn share(&self, lane: Lane, received_ns: i64, forwarded_ns: i64, bytes: &Bytes) {
         let cost = bytes.len() + OVERHEAD;
         let mut queue = self.lock();
         if !queue.discarding && (queue.bytes + cost > CAPACITY || queue.is_late(forwarded_ns)) {
@@ -158,7 +188,7 @@ impl Tap {
             return;
         }
         let lost_before = std::mem::take(&mut queue.lost[lane.index()]);
-        queue.items.push_back(Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes: bytes.to_vec() });
+        queue.items.push_back(Item::Chunk { lane, received_ns, forwarded_ns, lost_before, bytes: bytes.clone() });
         queue.bytes += cost;
         self.wake(&queue);
     }
@@ -199,6 +229,20 @@ impl Tap {
         }
     }
 
+    /// Returns a buffer that was touched in advance.
+    #[must_use]
+    pub fn spare_buffer(&self) -> Option<Arc<[u8]>> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Touches some buffers, so that the first burst does not have to.
+    pub fn touch_spares(&self) {
+        for _ in 0..SPARES {
+            let buffer = touched();
+            self.spares.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        }
+    }
+
     /// Ends the session: the recorder takes what is there and stops.
     pub fn close(&self) {
         self.lock().closed = true;
@@ -234,15 +278,20 @@ impl Tap {
             queue.wake_at = 0;
             queue = self.sleep(queue, idle);
         }
-        if !queue.items.is_empty() && !queue.closed && queue.bytes < enough {
-            queue.wake_at = enough;
-            queue = self.sleep(queue, window);
+        for (window, least) in [(window, 0), (BURST_WINDOW.max(window), BURST)] {
+            let bytes = queue.bytes;
+            if !queue.closed
+                && (least..enough).contains(&bytes)
+                && let Some(left) = queue.left_of(window, self.clock.elapsed_ns())
+            {
+                queue.wake_at = enough;
+                queue = self.sleep(queue, left);
+            }
         }
         queue.wake_at = usize::MAX;
-        // Not everything at once: what is taken is out of the bound until it is committed.
         let mut taken = Vec::new();
         let mut bytes = 0;
-        while bytes < enough * 4 {
+        while bytes < MOST_TAKEN {
             let Some(item) = queue.items.pop_front() else { break };
             let cost = OVERHEAD + if let Item::Chunk { bytes, .. } = &item { bytes.len() } else { 0 };
             bytes += cost;

@@ -16,6 +16,8 @@ pub mod latency;
 pub mod man;
 pub mod masks;
 pub mod messages;
+pub mod mock;
+mod mock_live;
 pub mod options;
 mod play;
 pub mod record;

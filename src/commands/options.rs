@@ -126,17 +126,8 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
-    let unit = match unit {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time is a number with ms, s or m, such as 30s".into()),
-    };
-    let seconds = number.parse::<f64>().ok().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "a time is a number with ms, s or m, such as 30s".into())
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    crate::mock::fault::time(text).ok_or_else(|| "a time is a number with ms, s or m, such as 30s".into())
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub struct ReplayArgs {
     pub command: Vec<OsString>,
 }
 
-fn parse_pace(text: &str) -> Result<Pace, String> {
+pub(super) fn parse_pace(text: &str) -> Result<Pace, String> {
     let times = match text {
         "fast" => return Ok(Pace::Fast),
         "recorded" => Some(1.0),
@@ -243,7 +243,9 @@ fn no_command(found: &Found<'_>) -> CommandError {
         return error.hint(format!("mcp-tap replay {} -- SERVER…", found.typed));
     }
     let recorded = sanitize::line(&session_show::command(session));
-    error.hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+    error
+        .hint(format!("the recorded one:     mcp-tap replay {} -- {recorded}", found.typed))
+        .hint(format!("to play the server:   mcp-tap mock {}", found.typed))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod github;
 pub mod humanize;
 pub mod json;
 pub mod json_diff;
+pub mod json_mock;
 pub mod json_test;
 pub mod junit;
 pub mod progress;

@@ -12,6 +12,8 @@ pub struct Script {
     pub messages: Vec<Message>,
     /// The client's frames, by their number.
     pub frames: BTreeMap<u64, Vec<u8>>,
+    /// The server's frames, those on stderr among them, by their number; only of a script that [`read_both`] read.
+    pub answers: BTreeMap<u64, Vec<u8>>,
     /// When the last message came, ns since the session began.
     pub last_ns: i64,
     texts: HashMap<Place, Box<[u8]>>,
@@ -31,18 +33,42 @@ impl Script {
     }
 }
 
-/// Reads a recording.
+/// Reads a recording for being its client.
 ///
 /// # Errors
 /// What kept it from being read; a message of the client that is too long to be sent again.
 pub fn read(source: &dyn SessionSource) -> Result<Script, SourceError> {
+    let script = read_frames(source, false)?;
+    whole(&script, Direction::ToServer, &script.frames)?;
+    Ok(script)
+}
+
+/// Reads a recording for being its server: with the server's frames.
+///
+/// # Errors
+/// What kept it from being read; a message of the server that is too long to be sent again.
+pub fn read_both(source: &dyn SessionSource) -> Result<Script, SourceError> {
+    let script = read_frames(source, true)?;
+    whole(&script, Direction::ToClient, &script.answers)?;
+    Ok(script)
+}
+
+fn whole(script: &Script, sender: Direction, frames: &BTreeMap<u64, Vec<u8>>) -> Result<(), SourceError> {
+    let mut said = script.messages.iter().filter(|message| message.direction == sender);
+    match said.find(|message| !frames.contains_key(&message.place.seq)) {
+        Some(message) => Err(SourceError(format!("message {} is too long to be sent again", message.place))),
+        None => Ok(()),
+    }
+}
+
+fn read_frames(source: &dyn SessionSource, with_answers: bool) -> Result<Script, SourceError> {
     let mut script = Script { messages: source.all_messages()?, ..Script::default() };
     script.messages.sort_by_key(|message| message.place);
     script.last_ns = script.messages.last().map_or(0, |message| message.received_ns);
     let mut whole = Vec::new();
-    let Script { messages, frames, texts, .. } = &mut script;
+    let Script { messages, frames, answers, texts, .. } = &mut script;
     source.frames(0..u64::MAX, LOOK_LIMIT, &mut |info, part, bytes| {
-        if info.channel == Channel::Stderr {
+        if info.channel == Channel::Stderr && !with_answers {
             return Ok(());
         }
         if part == 0 {
@@ -61,16 +87,12 @@ pub fn read(source: &dyn SessionSource) -> Result<Script, SourceError> {
             let to = from.saturating_add(usize::try_from(message.length).unwrap_or(usize::MAX)).min(whole.len());
             texts.insert(message.place, whole.get(from..to).unwrap_or_default().into());
         }
-        if info.direction == Direction::ToServer {
-            frames.insert(info.seq, whole.clone());
+        match info.direction {
+            Direction::ToServer => drop(frames.insert(info.seq, whole.clone())),
+            Direction::ToClient if with_answers => drop(answers.insert(info.seq, whole.clone())),
+            Direction::ToClient => {}
         }
         Ok(())
     })?;
-    let unsent = messages
-        .iter()
-        .find(|message| message.direction == Direction::ToServer && !frames.contains_key(&message.place.seq));
-    match unsent {
-        Some(message) => Err(SourceError(format!("message {} is too long to be sent again", message.place))),
-        None => Ok(script),
-    }
+    Ok(script)
 }

@@ -93,6 +93,14 @@ fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
     checked(connection, found, path, true)
 }
 
+/// Returns how long the write-ahead log of a store is, in bytes.
+#[must_use]
+pub fn log_length(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).map_or(0, |log| log.len())
+}
+
 /// Opens a store to look at it for a moment: nothing of it is written, not even what SQLite keeps beside it.
 ///
 /// # Errors
@@ -101,9 +109,7 @@ pub fn for_looking(path: &Path) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::Missing { path: path.into() });
     }
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let connection = if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+    let connection = if log_length(path) > 0 {
         connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
     } else {
         // Nobody writes, or what is written is too new to matter: without this a log would be made to be read.

@@ -209,10 +209,7 @@ impl Reader {
     /// Returns how many bytes the store takes on the disk, its log included.
     #[must_use]
     pub fn size(&self) -> u64 {
-        let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        size(self.path.clone()) + size(log.into())
+        std::fs::metadata(&self.path).map_or(0, |data| data.len()) + open::log_length(&self.path)
     }
 
     /// Returns true if a process is recording the session.

@@ -370,19 +370,18 @@ impl Checkpointer {
         Ok(Self { connection: open::beside(path)? })
     }
 
-    /// Moves what no reader holds back; returns the bytes of log that are left.
-    pub fn passive(&self) -> Option<i64> {
+    /// Moves what no reader holds back; returns how long the log is, in bytes.
+    pub fn passive(&self) -> Option<u64> {
         self.run("PRAGMA wal_checkpoint(PASSIVE)")
     }
 
-    /// Moves everything and cuts the log to nothing, if nobody else uses it.
-    pub fn truncate(&self) -> Option<i64> {
+    /// Moves everything and cuts the log to nothing, if nobody else uses it; commits wait for that.
+    pub fn truncate(&self) -> Option<u64> {
         self.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    fn run(&self, statement: &str) -> Option<i64> {
-        let (log, moved) =
-            self.connection.query_row(statement, [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))).ok()?;
-        Some((log - moved) * 4096)
+    fn run(&self, statement: &str) -> Option<u64> {
+        let pages: i64 = self.connection.query_row(statement, [], |row| row.get(1)).ok()?;
+        Some(pages.max(0).unsigned_abs() * 4096)
     }
 }

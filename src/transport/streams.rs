@@ -45,28 +45,32 @@ pub fn do_not_block(descriptor: BorrowedFd<'_>) {
     }
 }
 
-/// Writes everything, unless it takes longer than `limit`; see [`do_not_block`].
+/// Writes as much as is taken at once, which may be nothing; see [`do_not_block`].
 ///
 /// # Errors
-/// What the system said, or `TIMEDOUT`.
-pub fn write_all_within(to: BorrowedFd<'_>, mut bytes: &[u8], limit: std::time::Duration) -> Result<(), Errno> {
-    let watch = crate::clock::Stopwatch::start();
-    while !bytes.is_empty() {
+/// What the system said; interruptions and a full pipe are not errors.
+pub fn write_some(to: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+    loop {
         match rustix::io::write(to, bytes) {
             Ok(0) => return Err(Errno::PIPE),
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
             Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                if watch.elapsed() >= limit {
-                    return Err(Errno::TIMEDOUT);
-                }
-                let pause = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-                let _ = poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], Some(&pause));
-            }
-            Err(error) => return Err(error),
+            Err(Errno::AGAIN) => return Ok(0),
+            other => return other,
         }
     }
-    Ok(())
+}
+
+/// Waits until one of several descriptors is ready, or was hung up; tells which are.
+pub fn ready<const N: usize>(on: [Option<(BorrowedFd<'_>, PollFlags)>; N], limit: std::time::Duration) -> [bool; N] {
+    let mut watched: Vec<PollFd<'_>> =
+        on.iter().flatten().map(|(on, what)| PollFd::from_borrowed_fd(*on, *what)).collect();
+    let limit = rustix::event::Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    };
+    let _ = poll(&mut watched, Some(&limit));
+    let mut found = watched.iter().map(|watched| !watched.revents().is_empty());
+    on.map(|on| on.is_some() && found.next().unwrap_or(false))
 }
 
 fn wait(on: BorrowedFd<'_>, what: PollFlags) {

@@ -67,6 +67,7 @@ fn sessions_and_tools_are_offered_and_the_store_is_left_alone() {
     assert_eq!(offered(&env, &["tail", "we"]), ["weather"]);
     assert_eq!(offered(&env, &["sessions", "delete", "kl"]), ["klkl"]);
     assert_eq!(offered(&env, &["diff", "we"]), ["weather"]);
+    assert_eq!(offered(&env, &["mock", "we"]), ["weather"]);
     assert_eq!(offered(&env, &["diff", "weather", "git"]), ["github"]);
     assert!(offered(&env, &["sam"]).is_empty(), "hidden commands are offered");
     assert_eq!(offered(&env, &["latency", "--tool", "get_"]), ["get_forecast", "get_alerts"]);

@@ -157,7 +157,6 @@ fn words_that_others_use_are_answered() {
         (&["sessions", "list", "weather"], "mcp-tap sessions show weather"),
         (&["ls", "weather"], "mcp-tap sessions show weather"),
         (&["--store", "x.db", "sessions", "weather"], "mcp-tap sessions --store ~/x.db show weather"),
-        (&["serve", "--port", "1"], "mcp-tap record -- SERVER…       runs a server on stdio, and records it"),
         (&["check"], "mcp-tap test -- SERVER…         replays session files and tells which answers differ"),
         (&["verify", "x"], "mcp-tap test -- SERVER…         replays session files and tells which answers differ"),
         (
@@ -172,6 +171,14 @@ fn words_that_others_use_are_answered() {
         let output = env.tap(args);
         assert_eq!((output.code(), hints(&output)), (2, vec![expected.to_owned()]), "{args:?} {}", output.errors());
     }
+    let serve = hints(&env.tap(&["serve", "--port", "1"]));
+    assert_eq!(
+        serve,
+        [
+            "mcp-tap mock SESSION            is a recorded server, on stdio",
+            "mcp-tap record -- SERVER…       runs a server on stdio, and records it",
+        ]
+    );
     let said = env.tap(&["record", "--url", "https://weather.example/mcp"]).errors();
     assert!(said.starts_with("mcp-tap: HTTP cannot be recorded yet, only stdio\n"), "{said}");
     // A mistyped word is still a mistyped word.

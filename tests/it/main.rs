@@ -15,6 +15,7 @@ mod kill;
 mod latency;
 mod learn_properties;
 mod masks;
+mod mock;
 mod process_life;
 mod prune;
 mod queries;

@@ -129,6 +129,47 @@ fn mutations_are_found_or_passed_over() {
 }
 
 #[test]
+fn mutations_of_a_kind_of_their_own_can_be_switched_off() {
+    const SAMPLE: [&str; 3] = ["--extra-tools", "--speed", "1000"];
+    let env = TestEnv::new();
+    recorded(&env, "old", &SAMPLE, ask);
+    for (mutation, kind, switch) in [
+        ("reorder-array", "content reordered ", &["--ignore-order"][..]),
+        ("float-noise", "content float_noise ", &["--float-tolerance", "1e-9"]),
+    ] {
+        let sample = [&SAMPLE[..], &["--mutate", mutation]].concat();
+        let output = replayed(&env, &["old", "--json"], &sample);
+        let found = hard(&output.json());
+        let (own, other): (Vec<&String>, Vec<&String>) = found.iter().partition(|line| line.starts_with(kind));
+        assert_eq!((output.code(), own.is_empty(), other.len()), (1, false, 0), "{mutation}: {found:#?}");
+        let words = [&["old", "--json"], switch].concat();
+        let output = replayed(&env, &words, &sample);
+        assert_eq!((output.code(), hard(&output.json()).len()), (0, 0), "{mutation}");
+    }
+}
+
+#[test]
+fn the_recorded_pace_is_kept_and_can_be_hurried() {
+    let env = TestEnv::new();
+    recorded(&env, "paced", &["--speed", "1000"], |client| {
+        client.initialize("2025-11-25");
+        std::thread::sleep(std::time::Duration::from_millis(800));
+        client.call(1, "ping", "{}");
+    });
+    // A later message is never sent earlier than it was; how much later, the machine decides.
+    for (pace, at_least) in [("recorded", 800), ("4x", 200)] {
+        replayed(&env, &["paced", "--pace", pace], &["--speed", "1000"]).ok();
+        let sent = |method: &str| {
+            let all = env.messages();
+            let message = all.iter().find(|message| message["kind"] == "request" && message["method"] == method);
+            message.and_then(|message| message["at_ns"].as_i64()).expect("a request")
+        };
+        let apart = (sent("ping") - sent("initialize")) / 1_000_000;
+        assert!(apart >= at_least, "{pace}: {apart} ms");
+    }
+}
+
+#[test]
 fn pages_are_asked_for_as_this_server_cuts_them() {
     const SAMPLE: [&str; 2] = ["--extra-tools", "--page-size"];
     let env = TestEnv::new();

@@ -305,11 +305,8 @@ async fn rmcp_client_and_sample_server_without_a_handshake() {
     client_and_sample_server(STATELESS).await;
 }
 
-async fn client_and_server(revision: &str) {
-    let env = TestEnv::new();
-    let command = desk_command();
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let client = connect(&env, revision, &words).await;
+/// Asks for everything that the desk offers, and checks what it says.
+async fn talk(client: RunningService<RoleClient, Caller>, revision: &str) {
     let info = client.peer().peer_info().expect("the server introduced itself");
     assert_eq!(info.protocol_version.as_str(), revision);
     let mut tools: Vec<_> = client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
@@ -329,6 +326,14 @@ async fn client_and_server(revision: &str) {
     let progress = Arc::clone(&client.service().progress);
     client.cancel().await.expect("the client ends");
     assert_eq!(progress.lock().expect("not poisoned").len(), 4);
+}
+
+async fn client_and_server(revision: &str) {
+    let env = TestEnv::new();
+    let command = desk_command();
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let client = connect(&env, revision, &words).await;
+    talk(client, revision).await;
 
     let messages = env.messages();
     let calls = [
@@ -349,6 +354,13 @@ async fn client_and_server(revision: &str) {
     let replay = [&["replay", "desk", "--destructive", "--json", "--"], words.as_slice()].concat();
     let replayed = env.tap(&replay).ok().json();
     assert_eq!(replayed["diff"]["equal"], true, "{replayed}");
+
+    // The same client talks to the recording, and notices nothing.
+    let client = connect(&env, revision, &[TAP, "mock", "desk"]).await;
+    talk(client, revision).await;
+    assert_eq!(spoken(&env.messages()), expected);
+    let differences = env.tap(&["diff", "desk~1", "desk", "--strict"]).ok().text();
+    assert!(differences.starts_with("no difference: "), "{differences}");
 }
 
 #[tokio::test]

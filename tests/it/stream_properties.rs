@@ -154,7 +154,7 @@ proptest! {
         for lane in order.into_iter().chain(rest) {
             let Some(bytes) = waiting[lane].pop_front() else { continue };
             now += 10;
-            assembler.item(&Item::Chunk { lane: lanes[lane], received_ns: now, forwarded_ns: now + 1, lost_before: Loss::default(), bytes }, "");
+            assembler.item(&Item::Chunk { lane: lanes[lane], received_ns: now, forwarded_ns: now + 1, lost_before: Loss::default(), bytes: bytes.as_slice().into() }, "");
         }
         lanes.into_iter().for_each(|lane| assembler.end(lane));
         let mut seen = [Vec::new(), Vec::new(), Vec::new()];

@@ -7,10 +7,11 @@ fail and name exactly the differences that are known. The server's state is made
 folder that run.sh fills.
 """
 import json
+import shlex
 import sys
 
 from pairs import TAP, must_be
-from replay import CHANGED, SAME, Case, named, run_all
+from replay import CHANGED, SAME, Case, main, named
 
 TIMES = 10
 
@@ -19,7 +20,8 @@ class Regression(Case):
     """A session file, and the server that it is tested against."""
 
     def run(self):
-        before = self.record()
+        reset, _ = self.record()
+        before = f"sh {shlex.quote(reset)}"
         file = f"{self.work}/case.jsonl"
         with_reset = ["--store", self.store, "--before", before]
         added = self.start([TAP, "test", "--add", "case", "-o", file, *with_reset, "--",
@@ -67,4 +69,4 @@ def one_of_each():
 
 
 if __name__ == "__main__":
-    sys.exit(run_all(Regression, one_of_each() + CHANGED))
+    sys.exit(main(Regression, one_of_each() + CHANGED, "mcp-tap-regress-"))

@@ -224,7 +224,7 @@ class Case:
         return done
 
     def record(self):
-        """Records the client with its server; returns the line of shell that makes the server's state anew."""
+        """Has the client talk to the server behind the tap; returns how the state is made, and what the client said."""
         os.makedirs(self.work)
         reset = f"{self.work}/reset.sh"
         with open(reset, "w", encoding="utf-8") as script:
@@ -237,10 +237,10 @@ class Case:
         expected = [step.get("is", "ok") for step in pairs.flat(self.steps, lambda step: step.get("together"))]
         must_be("outcomes at the client", list(pairs.flat(said["outcomes"])), expected)
         self.wait_for_the_end()
-        return f"sh {shlex.quote(reset)}"
+        return reset, said
 
     def run(self):
-        before = self.record()
+        reset, _ = self.record()
         counts = set()
         for _ in range(REPLAYS):
             replay = [TAP, "replay", "--store", self.store, "case", "--json", "--destructive",
@@ -298,10 +298,9 @@ def attempt(case):
         return f"FAIL  {case.title}  {type(error).__name__}: {error}", False
 
 
-def run_all(kind, cases):
-    """Runs cases of a kind, two at a time; returns the exit status."""
-    work = os.path.realpath(tempfile.mkdtemp(prefix="mcp-tap-replay-"))
-    cases = [kind(work, *case) for case in cases]
+def main(kind, all_cases, prefix):
+    work = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+    cases = [kind(work, *case) for case in all_cases]
     results = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for line, passed in pool.map(attempt, cases):
@@ -317,4 +316,4 @@ def run_all(kind, cases):
 
 
 if __name__ == "__main__":
-    sys.exit(run_all(Case, SAME + CHANGED))
+    sys.exit(main(Case, SAME + CHANGED, "mcp-tap-replay-"))

@@ -100,6 +100,7 @@ fn cells(one: &Listed, now_ns: i64, signs: Signs) -> Vec<String> {
     let server = session.server.as_ref().map_or_else(none, |peer| sanitize::line(&peer.to_string()));
     let client = match (&session.parent, session.origin) {
         (Some(parent), Origin::Replay | Origin::Test) => format!("replay of {}", parent.get(..4).unwrap_or(parent)),
+        (Some(parent), Origin::Mock) => format!("mock of {}", parent.get(..4).unwrap_or(parent)),
         _ if one.probe => "probe".into(),
         _ => session.client.as_ref().map_or_else(none, |peer| sanitize::line(&peer.to_string())),
     };

@@ -1,8 +1,9 @@
 //! Many at once on one store.
 
 use super::{Player, Seen, account, assert_same, chatter, hello, straight};
-use crate::support::{TAP, TestEnv};
+use crate::support::{PATIENCE, TAP, TestEnv};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 #[test]
 fn eight_recorders_and_readers_on_a_store_that_is_new() {
@@ -73,4 +74,34 @@ fn eight_recorders_and_readers_on_a_store_that_is_new() {
         let left = env.tap(&["sessions", "--json"]).ok().json();
         assert!(left["sessions"].as_array().expect("sessions").iter().all(|session| session["id"] != id.as_str()));
     }
+}
+
+#[test]
+fn a_long_log_that_a_session_left_is_folded_in_by_the_next_one() {
+    let env = TestEnv::new();
+    let log = || std::fs::metadata(env.store().with_extension("db-wal")).map_or(0, |log| log.len());
+    // Killed, so that nobody folds anything in: 100,000 lines.
+    let lines = "yes '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}}' \
+        | head -n 100000; read x";
+    let mut first = env.client(&["record", "--", "sh", "-c", lines]);
+    let whole = |bytes: &[u8], _| bytes.iter().filter(|byte| **byte == b'\n').count() == 100_000;
+    assert!(first.stdout.wait(PATIENCE, whole));
+    let until = Instant::now() + PATIENCE;
+    while log() < 6 << 20 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    first.child.kill().expect("it runs");
+    first.child.wait().expect("it ends");
+    let left = log();
+    assert!(left > 6 << 20, "{left}");
+
+    // A session in which nothing is said.
+    let second = env.client(&["record", "--", "sh", "-c", "echo ready; read x"]);
+    second.expect("ready\n");
+    let until = Instant::now() + PATIENCE;
+    while log() > 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(log(), 0);
+    assert_eq!(second.end().code(), 1);
 }

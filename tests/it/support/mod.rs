@@ -166,7 +166,13 @@ impl TestEnv {
     /// Returns the exact bytes of the frames of one stream of the newest session, one after the other.
     #[must_use]
     pub(crate) fn stream(&self, direction: &str, channel: &str) -> Vec<u8> {
-        let store = rusqlite::Connection::open(self.store()).expect("the store opens");
+        Self::stream_of(&self.store(), direction, channel)
+    }
+
+    /// Returns the same of the newest session of any store.
+    #[must_use]
+    pub(crate) fn stream_of(store: &Path, direction: &str, channel: &str) -> Vec<u8> {
+        let store = rusqlite::Connection::open(store).expect("the store opens");
         let mut found = Vec::new();
         let session: i64 = store.query_row("SELECT max(id) FROM sessions", [], |row| row.get(0)).expect("a session");
         let (dir, ch) = (i64::from(direction == "to_client"), i64::from(channel == "stderr"));

@@ -1,61 +1,46 @@
-//! How the driver reaches a server.
+//! A server process on pipes.
+//!
+//! Its stdout is read on the thread that waits for it: a thread in between would cost every call a wake-up. What else
+//! happens comes from threads of its own, which ring a bell that the same wait hears.
 
+use super::lines::Lines;
+use super::{ClientTransport, Received};
 use crate::capture::signals;
 use crate::capture::tap::{Item, Lane, Tap};
-use crate::protocol::line::{LineFramer, Piece};
+use crate::clock::Stopwatch;
 use crate::session::session::ExitStatus;
 use crate::transport::shutdown::{DRAIN_SILENCE, LEFTOVER_GRACE, PATIENCE, Situation, Step, next_step};
 use crate::transport::stdio::{self, Life, SpawnError, Surroundings};
 use crate::transport::{process_group, streams};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How many of the last lines on stderr are kept for a report.
 const STDERR_LINES: usize = 8;
 
-/// The longest line that is looked into, in bytes; of a longer one the beginning.
-const LINE_LIMIT: usize = 64 << 20;
+/// How long a server that does not read is left before its output is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What came from the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Received {
-    /// A line, or what stands for one: its JSON text is one message or one batch.
-    Line(Vec<u8>),
-    /// It says nothing any more.
-    Ended,
-    /// A person wants it to end.
-    Interrupted,
-    /// Nothing in that time.
-    Nothing,
+/// Tells the waiting thread what happened on another one.
+#[derive(Clone)]
+struct Teller {
+    happenings: Sender<Happening>,
+    bell: Arc<PipeWriter>,
 }
 
-/// A way to a server; what passes is recorded underneath.
-pub trait ClientTransport {
-    /// Returns the time since the session began, ns.
-    fn now_ns(&self) -> i64;
-
-    /// Sends a frame.
-    ///
-    /// # Errors
-    /// Why the server does not take it, as a sentence.
-    fn send(&mut self, bytes: &[u8], limit: Duration) -> Result<(), String>;
-
-    /// Says that nothing more is sent.
-    fn close(&mut self);
-
-    /// Waits for the next thing to come.
-    fn receive(&mut self, wait: Duration) -> Received;
-
-    /// Returns the last lines that the server wrote for people.
-    fn last_words(&self) -> Vec<String>;
-
-    /// Leaves as a client does and ends the server if it does not end by itself.
-    fn finish(&mut self) -> Option<ExitStatus>;
+impl Teller {
+    fn tell(&self, happening: Happening) {
+        let _ = self.happenings.send(happening);
+        let _ = (&*self.bell).write(&[1]);
+    }
 }
 
 enum Happening {
@@ -71,7 +56,12 @@ pub struct StdioTransport {
     pid: Pid,
     own_group: bool,
     stdin: Option<OwnedFd>,
+    stdout: Lines,
+    stdout_ended: bool,
     happenings: Receiver<Happening>,
+    bell: PipeReader,
+    // Kept, so that the bell is never hung up.
+    _teller: Teller,
     stderr: Arc<Mutex<VecDeque<String>>>,
     exited: Option<ExitStatus>,
     open_lanes: usize,
@@ -101,15 +91,17 @@ impl StdioTransport {
             process_group::adopt_orphans();
         }
         let caught = signals::catch();
+        let (bell, ringer) = std::io::pipe().map_err(|error| SpawnError::Other(error.to_string()))?;
         let server = stdio::spawn_in(argv, own_group, surroundings)?;
         let (tell, happenings) = channel();
         let signals = caught.as_ref().ok().map(signal_hook::iterator::SignalsInfo::handle);
+        let teller = Teller { happenings: tell, bell: Arc::new(ringer) };
         if let Ok(caught) = caught {
-            let tell = tell.clone();
+            let teller = teller.clone();
             background("signals", move || {
                 signals::each(caught, |number, _| {
                     if number != signal_hook::consts::SIGCONT {
-                        let _ = tell.send(Happening::Signal);
+                        teller.tell(Happening::Signal);
                     }
                 });
             });
@@ -117,13 +109,13 @@ impl StdioTransport {
         // A server that does not read must not hold us up for ever.
         streams::do_not_block(server.stdin.as_fd());
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
-        listen(Lane::Stdout, server.stdout, tap, &tell, None);
-        listen(Lane::Stderr, server.stderr, tap, &tell, Some(Arc::clone(&stderr)));
+        listen(Lines::of(Lane::Stderr, server.stderr, tap), teller.clone(), Arc::clone(&stderr));
         let pid = server.pid;
+        let about_end = teller.clone();
         background("server", move || {
             while let Some(life) = stdio::wait(pid) {
                 if let Life::Ended(status) = life {
-                    let _ = tell.send(Happening::Exited(status));
+                    about_end.tell(Happening::Exited(status));
                     break;
                 }
             }
@@ -133,13 +125,47 @@ impl StdioTransport {
             pid,
             own_group,
             stdin: Some(server.stdin),
+            stdout: Lines::of(Lane::Stdout, server.stdout, tap),
+            stdout_ended: false,
             happenings,
+            bell,
+            _teller: teller,
             stderr,
             exited: None,
             open_lanes: 2,
             interrupted: false,
             signals,
         })
+    }
+
+    /// Waits for the next thing to happen; `None` if nothing did.
+    fn next(&mut self, wait: Duration) -> Option<Happening> {
+        let watch = Stopwatch::start();
+        loop {
+            if let Some(line) = self.stdout.next() {
+                return Some(Happening::Line(line));
+            }
+            if self.stdout.descriptor().is_none() && !std::mem::replace(&mut self.stdout_ended, true) {
+                return Some(Happening::Ended(Lane::Stdout));
+            }
+            if let Ok(happening) = self.happenings.try_recv() {
+                return Some(happening);
+            }
+            let left = wait.saturating_sub(watch.elapsed());
+            let bell = Some((self.bell.as_fd(), PollFlags::IN));
+            let talks = self.stdout.descriptor().map(|stdout| (stdout, PollFlags::IN));
+            let [talks, rings] = streams::ready([talks, bell], left);
+            if !talks && !rings && left.is_zero() {
+                return None;
+            }
+            if talks {
+                self.stdout.read();
+            }
+            if rings {
+                // What it rings for was sent before.
+                let _ = self.bell.read(&mut [0; 64]);
+            }
+        }
     }
 
     /// Takes what happened into account; returns what the driver should know of it.
@@ -169,15 +195,34 @@ impl ClientTransport for StdioTransport {
     }
 
     fn send(&mut self, bytes: &[u8], limit: Duration) -> Result<(), String> {
-        let Some(stdin) = &self.stdin else { return Err("its stdin is closed".into()) };
+        if self.stdin.is_none() {
+            return Err("its stdin is closed".into());
+        }
         let now = self.tap.clock().elapsed_ns();
         // Handed over before it is written, so that no answer can stand before its question.
         self.tap.chunk(Lane::Stdin, now, now, bytes);
-        streams::write_all_within(stdin.as_fd(), bytes, limit).map_err(|error| match error {
-            rustix::io::Errno::PIPE => "it has closed its stdin".to_owned(),
-            rustix::io::Errno::TIMEDOUT => "it does not read its stdin".to_owned(),
-            other => other.to_string(),
-        })
+        let watch = Stopwatch::start();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let written = match self.stdin.as_ref().map(|stdin| streams::write_some(stdin.as_fd(), rest)) {
+                Some(Ok(written)) => written,
+                Some(Err(Errno::PIPE)) | None => return Err("it has closed its stdin".into()),
+                Some(Err(error)) => return Err(error.to_string()),
+            };
+            rest = rest.get(written..).unwrap_or_default();
+            if written == 0 {
+                if watch.elapsed() >= limit {
+                    return Err("it does not read its stdin".into());
+                }
+                // It may not read before what it says is read.
+                let takes = self.stdin.as_ref().map(|stdin| (stdin.as_fd(), PollFlags::OUT));
+                let talks = self.stdout.descriptor().map(|stdout| (stdout, PollFlags::IN));
+                if let [_, true] = streams::ready([takes, talks], LOOK_AGAIN) {
+                    self.stdout.read();
+                }
+            }
+        }
+        Ok(())
     }
 
     fn close(&mut self) {
@@ -192,15 +237,14 @@ impl ClientTransport for StdioTransport {
             let left = until.saturating_sub(self.tap.clock().elapsed());
             // An ended server's pipe that a grandchild holds is listened to for a moment only.
             let patience = if self.exited.is_some() { left.min(DRAIN_SILENCE) } else { left };
-            match self.happenings.recv_timeout(patience) {
-                Ok(happening) => {
+            match self.next(patience) {
+                Some(happening) => {
                     if let Some(received) = self.take(happening) {
                         return received;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) if self.exited.is_some() && patience < left => return Received::Ended,
-                Err(RecvTimeoutError::Timeout) => return Received::Nothing,
-                Err(RecvTimeoutError::Disconnected) => return Received::Ended,
+                None if self.exited.is_some() && patience < left => return Received::Ended,
+                None => return Received::Nothing,
             }
         }
     }
@@ -234,8 +278,8 @@ impl ClientTransport for StdioTransport {
                     continue;
                 }
             };
-            match self.happenings.recv_timeout(wait) {
-                Ok(happening) => {
+            match self.next(wait) {
+                Some(happening) => {
                     // A server that talks on for ever is not waited for for ever.
                     if matches!(happening, Happening::Line(_)) && now - ended < 10_000_000_000 {
                         situation.last_output_ns = now;
@@ -246,14 +290,14 @@ impl ClientTransport for StdioTransport {
                     }
                     self.take(happening);
                 }
-                Err(RecvTimeoutError::Timeout) if !situation.killed => {}
-                Err(_) => break,
+                None if !situation.killed => {}
+                None => break,
             }
         }
         while self.open_lanes > 0 {
-            match self.happenings.recv_timeout(DRAIN_SILENCE) {
-                Ok(happening) => drop(self.take(happening)),
-                Err(_) => break,
+            match self.next(DRAIN_SILENCE) {
+                Some(happening) => drop(self.take(happening)),
+                None => break,
             }
         }
         stdio::reap(self.pid);
@@ -267,58 +311,21 @@ fn background(name: &str, work: impl FnOnce() + Send + 'static) {
     let _ = std::thread::Builder::new().name(name.into()).stack_size(256 << 10).spawn(work);
 }
 
-/// Reads a stream on a thread: a copy for the recording first, then its lines.
-fn listen(
-    lane: Lane,
-    from: OwnedFd,
-    tap: &Arc<Tap>,
-    tell: &Sender<Happening>,
-    words: Option<Arc<Mutex<VecDeque<String>>>>,
-) {
-    let (tap, tell) = (Arc::clone(tap), tell.clone());
-    background(if words.is_some() { "stderr" } else { "stdout" }, move || {
-        let clock = tap.clock();
-        let mut buffer = vec![0; 64 << 10];
-        let mut framer = LineFramer::new();
-        let mut long = Vec::new();
+/// Reads what a server writes for people on a thread, and keeps the last lines.
+fn listen(mut from: Lines, teller: Teller, words: Arc<Mutex<VecDeque<String>>>) {
+    background("stderr", move || {
         loop {
-            let read = streams::read(from.as_fd(), &mut buffer).unwrap_or(0);
-            let bytes = buffer.get(..read).unwrap_or_default();
-            let mut lines = Vec::new();
-            let each = |piece: Piece<'_>| match piece {
-                Piece::Whole(line) => lines.push(line.to_vec()),
-                Piece::Part { bytes, last } => {
-                    if long.len() + bytes.len() <= LINE_LIMIT {
-                        long.extend_from_slice(bytes);
-                    }
-                    if last {
-                        lines.push(std::mem::take(&mut long));
-                    }
+            let goes_on = from.read();
+            while let Some(line) = from.next() {
+                let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+                if words.len() == STDERR_LINES {
+                    words.pop_front();
                 }
-            };
-            if read == 0 {
-                framer.finish(each);
-            } else {
-                let now = clock.elapsed_ns();
-                tap.chunk(lane, now, now, bytes);
-                framer.push(bytes, each);
+                let kept = line.get(..line.len().min(400)).unwrap_or_default();
+                words.push_back(String::from_utf8_lossy(kept).trim_end().to_owned());
             }
-            for line in lines {
-                match &words {
-                    None => drop(tell.send(Happening::Line(line))),
-                    Some(words) => {
-                        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-                        if words.len() == STDERR_LINES {
-                            words.pop_front();
-                        }
-                        let kept = line.get(..line.len().min(400)).unwrap_or_default();
-                        words.push_back(String::from_utf8_lossy(kept).trim_end().to_owned());
-                    }
-                }
-            }
-            if read == 0 {
-                tap.tell(Item::End(lane));
-                let _ = tell.send(Happening::Ended(lane));
+            if !goes_on {
+                teller.tell(Happening::Ended(Lane::Stderr));
                 return;
             }
         }
