@@ -2,7 +2,8 @@
 
 use super::Context;
 use super::mock_live::{self, LiveServer};
-use super::replay::{parse_pace, parse_time};
+use super::options::parse_time;
+use super::replay::parse_pace;
 use super::select;
 use crate::analysis::normalize::Eye;
 use crate::analysis::volatile::Era;

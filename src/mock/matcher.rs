@@ -8,7 +8,7 @@ use super::score::{Request, Score, what};
 use crate::analysis::normalize::Eye;
 use crate::analysis::value_hash::Hashes;
 use crate::protocol::json::Tree;
-use crate::replay::bind::leaves;
+use crate::protocol::json::leaves;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte; then replays what was
 # recorded against the same server, where nothing may differ, and against a newer one, where the changes must show; then
-# the same clients talk to mocks of what was recorded.
+# makes tests of recordings, which must pass ten times in a row, and fail against another version; then the same clients
+# talk to mocks of what was recorded.
 #
 # The peers come from npm and PyPI, in pinned versions, into DIR (default: $MCP_TAP_REAL, else target/real of this
 # project); what is there already is left alone. One line for each pair, at the end `N passed, N failed`.
@@ -11,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "run.sh: $2" >&2; exit "$1"; }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 [ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
 dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
 mkdir -p "$dir"
@@ -78,7 +79,7 @@ for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 status=0
 passed=0
 failed=0
-for part in pairs replay mock; do
+for part in pairs replay regress mock; do
   last=
   while IFS= read -r line; do
     [ -z "$last" ] || printf '%s\n' "$last"
