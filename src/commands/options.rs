@@ -91,6 +91,9 @@ pub struct ServerArgs {
     /// Wait so long for an answer [default: 30s, or ten times what it took]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub timeout: Option<Duration>,
+    /// Take so long for the whole replay [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub limit: Option<Duration>,
     /// Start the server in this folder
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,

@@ -116,7 +116,11 @@ pub fn run(ctx: &mut Context, args: &ReplayArgs) -> Result<Code, CommandError> {
         command: args.command.clone(),
         surroundings: args.server.surroundings()?,
         before: args.server.before.iter().cloned().collect(),
-        settings: Settings { pace: args.pace, timeout: args.server.timeout, limit: play::LIMIT },
+        settings: Settings {
+            pace: args.pace,
+            timeout: args.server.timeout,
+            limit: args.server.limit.unwrap_or(play::LIMIT),
+        },
         store: ctx.location.path.clone(),
         retention: ctx.retention(),
         origin: Origin::Replay,

@@ -46,7 +46,11 @@ pub(super) fn stage(
         command,
         surroundings,
         before,
-        settings: Settings { pace: Pace::Fast, timeout: args.server.timeout, limit: play::LIMIT },
+        settings: Settings {
+            pace: Pace::Fast,
+            timeout: args.server.timeout,
+            limit: args.server.limit.unwrap_or(play::LIMIT),
+        },
         store: ctx.location.path.clone(),
         retention: ctx.retention(),
         origin: Origin::Test,
