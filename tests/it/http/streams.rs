@@ -97,6 +97,27 @@ fn a_client_that_leaves_is_known_upstream_and_in_2026_it_has_given_up() {
 }
 
 #[test]
+fn a_request_that_breaks_off_is_the_clients_doing() {
+    let env = TestEnv::new();
+    let upstream = Upstream::new(|_, _| false);
+    let tap = Tap::start(&env, &upstream, &[]);
+    let mut client = Http::connect(tap.port);
+    client.write(
+        format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Length: 100\r\n\r\n{{\"half\"", tap.port)
+            .as_bytes(),
+    );
+    client.socket.shutdown(std::net::Shutdown::Both).unwrap();
+    let begun = std::time::Instant::now();
+    while !env.store().exists() {
+        assert!(begun.elapsed() < PATIENCE, "nothing was recorded");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    tap.stop();
+    let exchange = exchanges(&env, &sessions(&env)[0]).remove(0);
+    assert_eq!((exchange["ending"].as_str(), exchange["status"].as_u64()), (Some("client_left"), None));
+}
+
+#[test]
 fn an_answer_that_breaks_off_upstream_breaks_off_at_the_client() {
     let env = TestEnv::new();
     let upstream = Upstream::new(|asked, wire| {
@@ -198,6 +219,8 @@ fn an_old_stream_is_one_session_and_an_absolute_endpoint_leads_through_the_tap()
     let sessions = sessions(&env);
     assert_eq!(sessions.len(), 1, "{sessions:?}");
     assert_eq!(sessions[0]["client"]["name"], "old");
+    let stream = String::from_utf8(env.stream("to_client", "sse")).unwrap();
+    assert!(stream.contains("/messages?sessionId=<masked:") && !stream.contains("x1"), "{stream}");
     let exchanges = exchanges(&env, &sessions[0]);
     let rewritten = exchanges[0]["rewritten"][0].as_str().unwrap();
     assert!(rewritten.starts_with("endpoint event: http://127.0.0.1:"), "{rewritten}");
