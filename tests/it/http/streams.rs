@@ -232,3 +232,42 @@ fn an_old_stream_is_one_session_and_an_absolute_endpoint_leads_through_the_tap()
         .collect();
     assert_eq!(answers, [1]);
 }
+
+#[test]
+fn long_bodies_and_long_streams_are_never_held_whole() {
+    let env = TestEnv::new();
+    let upstream = Upstream::new(|asked, wire| {
+        wire.stream("");
+        if asked.text().contains("events") {
+            for event in 0..10_000 {
+                wire.chunk(
+                    format!("id: {event}\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}}\n\n").as_bytes(),
+                );
+            }
+        } else {
+            wire.chunk(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\"");
+            (0..100).for_each(|_| wire.chunk(&vec![b'x'; 1 << 20]));
+            wire.chunk(b"\"}}\n\n");
+        }
+        wire.end();
+        true
+    });
+    let tap = Tap::start(&env, &upstream, &[]);
+    let mut client = Http::connect(tap.port);
+    for (id, method) in [(1, "bytes"), (2, "events")] {
+        client.send("POST", "/mcp", "", request(id, method, "{}").as_bytes());
+        client.pass_over();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", tap.process.child.id())).unwrap_or_default();
+    tap.stop();
+    let session = sessions(&env).remove(0);
+    // A disk that stands still costs copies, never traffic.
+    if session["lost_frames"] == 0 {
+        assert_eq!((session["frames"].as_u64(), session["messages"].as_u64()), (Some(10_003), Some(10_003)));
+    }
+    // Where the system tells it: what waits for the disk is 32 MiB at most.
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+        let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kib < 110 << 10, "{kib} KiB");
+    }
+}
