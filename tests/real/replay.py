@@ -244,7 +244,7 @@ class Case:
         counts = set()
         for _ in range(REPLAYS):
             replay = [TAP, "replay", "--store", self.store, "case", "--json", "--destructive",
-                      "--before", before, "--", *self.in_root(self.replayed)]
+                      "--before", f"sh {shlex.quote(reset)}", "--", *self.in_root(self.replayed)]
             done = self.start(replay, [0, 1])
             report = json.loads(done.stdout)
             with open(f"{self.work}/report.json", "wb") as kept:
