@@ -90,7 +90,7 @@ for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 status=0
 passed=0
 failed=0
-for part in pairs replay regress mock http; do
+for part in pairs replay regress mock conformance; do
   last=
   while IFS= read -r line; do
     [ -z "$last" ] || printf '%s\n' "$last"

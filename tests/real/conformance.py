@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""http.py BINARY PEERS: the official conformance suite, against a real server directly and through mcp-tap.
+"""conformance.py BINARY PEERS: the official conformance suite, against a real server directly and through mcp-tap.
 
 The verdicts must be the same, check for check, and all of them good. The server is the Python SDK's own for this
 purpose. PEERS is the folder that run.sh fills. One line a revision, at the end `N passed, N failed`.
@@ -36,12 +36,12 @@ def wait_for(port, process):
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if process.poll() is not None:
-            raise SystemExit(f"http.py: {process.args[0]} ended with {process.returncode}")
+            raise SystemExit(f"conformance.py: {process.args[0]} ended with {process.returncode}")
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()
             return
         time.sleep(0.1)
-    raise SystemExit(f"http.py: nothing listens at {port}")
+    raise SystemExit(f"conformance.py: nothing listens at {port}")
 
 
 @contextlib.contextmanager
