@@ -27,6 +27,8 @@ Look:
 Compare:
   diff         Show what differs between two sessions
   replay       Play a recorded client against a server and show what differs
+  test         Replay session files against a server and tell which answers differ
+  review       Go through what the last test found, one change at a time
 
 Stand in:
   mock         Be the recorded server, for any client
@@ -83,6 +85,8 @@ enum Command {
     Latency(commands::latency::LatencyArgs),
     Diff(commands::diff::DiffArgs),
     Replay(commands::replay::ReplayArgs),
+    Test(commands::test::TestArgs),
+    Review(commands::review::ReviewArgs),
     Mock(commands::mock::MockArgs),
     Export(commands::export::ExportArgs),
     Import(commands::import::ImportArgs),
@@ -157,6 +161,8 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
         Some(Command::Man(args)) => commands::man::run(ctx, args),
         Some(Command::Diff(args)) => commands::diff::run(ctx, args),
         Some(Command::Replay(args)) => commands::replay::run(ctx, args),
+        Some(Command::Test(args)) => commands::test::run(ctx, args),
+        Some(Command::Review(args)) => commands::review::run(ctx, args),
         Some(Command::Export(args)) => commands::export::run(ctx, args),
         Some(Command::Import(args)) => commands::import::run(ctx, args),
         Some(Command::Demo(args)) => commands::demo::run(ctx, args),
@@ -174,7 +180,7 @@ fn dispatch(ctx: &mut Context, command: Option<&Command>) -> Result<Code, Comman
 
 fn no_verdict(ctx: &Context, word: &str) -> CommandError {
     CommandError::usage(format!("no command `{word}`"))
-        .hint(ctx.typed_for("diff A B", "what differs between two sessions"))
+        .hint(ctx.typed_for("test -- SERVER…", "replays session files and tells which answers differ"))
 }
 
 /// Tells a shell what may come next; its command line stands after `--`.

@@ -235,6 +235,23 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// Where GitHub Actions runs us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitHub {
+    /// The file that takes the summary of the step.
+    pub summary: Option<PathBuf>,
+    /// The folder of the repository.
+    pub workspace: Option<PathBuf>,
+}
+
+/// Returns where GitHub Actions runs us; `None` if it does not.
+#[must_use]
+pub fn github() -> Option<GitHub> {
+    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let runs = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+    runs.then(|| GitHub { summary: path("GITHUB_STEP_SUMMARY"), workspace: path("GITHUB_WORKSPACE") })
+}
+
 /// Returns a hidden seam for tests, such as a pinned clock.
 #[must_use]
 pub fn test_seam(name: &str) -> Option<String> {

@@ -11,6 +11,8 @@ pub enum Code {
     Usage,
     /// It could not be done: no such session, the store is unusable, the server did not start.
     Failed,
+    /// The same for `git bisect run`, which passes over that commit.
+    Skip,
 }
 
 impl From<Code> for u8 {
@@ -20,6 +22,7 @@ impl From<Code> for u8 {
             Code::No => 1,
             Code::Usage => 2,
             Code::Failed => 3,
+            Code::Skip => 125,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | [`rules`] | masks by rule: what people, or repeated runs, said is volatile |
 //! | [`learn`] | which masks make repeated runs the same |
 //! | [`blob`] | base64 and SHA-256, for what is no text |
+//! | [`secrets`] | what must not be committed by mistake |
 //! | [`surface`] | what a server offers, compared |
 //! | [`identity`] | who spoke, compared |
 //! | [`diff`] | the comparison of two sessions; [`report`] is what it finds |
@@ -30,6 +31,7 @@ pub mod learn;
 pub mod normalize;
 pub mod report;
 pub mod rules;
+pub mod secrets;
 pub mod statistics;
 pub mod surface;
 pub mod text_diff;

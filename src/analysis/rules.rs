@@ -106,10 +106,16 @@ impl Rules {
     /// Returns the rules for a part of an exchange, at its root.
     #[must_use]
     pub fn start(&self, exchange: &Exchange, part: Part) -> Start<'_> {
+        self.start_of(&exchange.method, exchange.name.as_deref(), part)
+    }
+
+    /// Returns the rules for a part of an exchange of that method and name, at its root.
+    #[must_use]
+    pub fn start_of(&self, method: &str, name: Option<&str>, part: Part) -> Start<'_> {
         if self.rules.is_empty() {
             return Start::default();
         }
-        let concern = |rule: &&Rule| rule.part == part && rule.concerns(&exchange.method, exchange.name.as_deref());
+        let concern = |rule: &&Rule| rule.part == part && rule.concerns(method, name);
         Start::of(self.rules.iter().filter(concern).collect())
     }
 }

@@ -3,7 +3,7 @@
 use super::decode::Decoder;
 use super::redact_http::{Masker, is_token_path};
 use super::tap::Lane;
-use crate::session::frame::Direction;
+use crate::session::frame::{Channel, Direction};
 use crate::session::http::{HttpEnding, HttpExchange, WireBody};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
     open: BTreeMap<u64, HttpExchange>,
-    masks: HashMap<u64, Arc<Masker>>,
+    // With each, whether its bodies are those of an authorization server.
+    masks: HashMap<u64, (Arc<Masker>, bool)>,
     coded: HashMap<(u64, Direction), Coded>,
 }
 
@@ -32,8 +33,8 @@ impl Bodies {
     /// Brings an exchange up to date; returns it with what is known of its bodies.
     pub(super) fn exchange(&mut self, exchange: &HttpExchange, mask: Option<&Arc<Masker>>) -> HttpExchange {
         let n = exchange.n;
-        if let Some(mask) = mask.filter(|_| is_token_path(&exchange.path)) {
-            self.masks.insert(n, Arc::clone(mask));
+        if let Some(mask) = mask {
+            self.masks.insert(n, (Arc::clone(mask), is_token_path(&exchange.path)));
         }
         for direction in [Direction::ToServer, Direction::ToClient] {
             let coding = match direction {
@@ -99,9 +100,17 @@ impl Bodies {
         }
     }
 
-    /// Returns a frame of a token endpoint with its credentials masked, or `None` if it stays as it is.
+    /// Returns a frame with its credentials masked, or `None` if it stays as it is.
+    ///
+    /// Only two kinds of frames are looked at: bodies of an authorization server, and the event that gives the client of
+    /// 2024-11-05 its session.
     pub(super) fn masked(&self, lane: Lane, bytes: &[u8]) -> Option<Vec<u8>> {
-        self.masks.get(&lane.exchange()?)?.body(bytes)
+        let (masker, is_token_body) = self.masks.get(&lane.exchange()?)?;
+        match lane.channel() {
+            Channel::Sse => masker.endpoint(bytes),
+            _ if *is_token_body => masker.body(bytes),
+            _ => None,
+        }
     }
 }
 

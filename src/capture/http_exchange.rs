@@ -36,6 +36,7 @@ struct State {
     scanner: Option<EnvelopeScanner>,
     revision: Option<String>,
     open: Vec<Lane>,
+    request_broke: bool,
     is_ended: bool,
 }
 
@@ -86,6 +87,7 @@ impl Exchange {
                 scanner: Some(EnvelopeScanner::new()),
                 revision: text("mcp-protocol-version"),
                 open: Vec::new(),
+                request_broke: false,
                 is_ended: false,
             }),
         });
@@ -153,8 +155,9 @@ impl Exchange {
     }
 
     /// Notes the end of the request's body.
-    fn request_ended(&self) {
+    fn request_ended(&self, how: BodyEnd) {
         let mut state = self.lock();
+        state.request_broke = how == BodyEnd::Broken;
         if state.is_ended {
             return;
         }
@@ -258,6 +261,11 @@ impl Exchange {
         self.sessions.exchange_ended(&live);
     }
 
+    /// Returns true if the client broke its request off.
+    pub(super) fn request_broke(&self) -> bool {
+        self.lock().request_broke
+    }
+
     fn has_room(&self, received_ns: i64, length: usize) -> bool {
         let live = self.lock().live.clone();
         live.is_none_or(|live| {
@@ -343,8 +351,8 @@ impl Observer for RequestBody {
         bytes
     }
 
-    fn end(&mut self, _how: BodyEnd) {
-        self.exchange.request_ended();
+    fn end(&mut self, how: BodyEnd) {
+        self.exchange.request_ended(how);
     }
 }
 

@@ -188,6 +188,10 @@ impl Proxy {
         let body = Carried::new(body, RequestBody::new(&exchange));
         let response = match self.client.send(Request::from_parts(head, body)).await {
             Ok(response) => response,
+            Err(_) if exchange.request_broke() => {
+                exchange.finish(HttpEnding::ClientLeft, Headers::new());
+                return words(StatusCode::BAD_REQUEST, "mcp-tap: the request broke off\n");
+            }
             Err(error) => {
                 exchange.finish(HttpEnding::NoAnswer, Headers::new());
                 self.sessions.tell(HttpNotice::Unreachable(error.to_string()));

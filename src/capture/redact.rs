@@ -2,34 +2,10 @@
 //!
 //! What is masked is the value; the name of the option or parameter stays, so that a person sees what was there.
 
+use crate::session::secret::is_token;
+
 /// What stands in place of a secret.
 pub const MASK: &str = "<masked>";
-
-/// Beginnings of tokens that their makers gave them so that they are recognised.
-const TOKEN_PREFIXES: [&str; 22] = [
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "npm_",
-    "hf_",
-    "eyJ",
-];
 
 /// Parts of names whose value is a secret.
 const TELLING: [&str; 13] = [
@@ -140,12 +116,6 @@ fn mask_json(word: &str) -> String {
         }
     }
     masked
-}
-
-fn is_token(word: &str) -> bool {
-    let long =
-        word.len() >= 16 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    long && TOKEN_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
 }
 
 /// Returns a URL without its user information and with the values of telling parameters masked.

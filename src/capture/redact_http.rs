@@ -5,6 +5,7 @@
 
 use super::redact::{is_secret_parameter, is_telling};
 use crate::protocol::json::Tree;
+use crate::protocol::sse::Event;
 use sha2::{Digest, Sha256};
 
 /// Masks credentials, or leaves everything as it is.
@@ -114,6 +115,19 @@ impl Masker {
             Err(_) => return None,
         };
         (masked != text).then(|| masked.into_bytes())
+    }
+
+    /// Returns an `endpoint` event with the session in its URL masked, or `None` for any other event.
+    #[must_use]
+    pub fn endpoint(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        // Seldom, and only at the beginning of a stream: nothing is understood of the many others.
+        memchr::memmem::find(bytes.get(..bytes.len().min(512))?, b"endpoint")?;
+        let event = Event::parse(bytes);
+        let data = event.data.filter(|_| event.event == Some(b"endpoint"))?;
+        let url = std::str::from_utf8(&data).ok()?;
+        let masked = self.path(url);
+        let at = memchr::memmem::find(bytes, &data).filter(|_| masked != url)?;
+        Some([bytes.get(..at)?, masked.as_bytes(), bytes.get(at + data.len()..)?].concat())
     }
 
     fn json(&self, text: &str, tree: &Tree<'_>) -> String {
@@ -238,6 +252,10 @@ mod tests {
         let form = masker.body(b"grant_type=authorization_code&code=xyz").unwrap();
         assert_eq!(String::from_utf8_lossy(&form), format!("grant_type=authorization_code&code={}", masker.tag("xyz")));
         assert_eq!(masker.body(br#"{"issuer":"https://as"}"#), None);
+        let event = masker.endpoint(b"event: endpoint\r\ndata: /m?sessionId=s1\r\n\r\n").unwrap();
+        let expected = format!("event: endpoint\r\ndata: /m?sessionId={}\r\n\r\n", masker.tag("s1"));
+        assert_eq!(String::from_utf8_lossy(&event), expected);
+        assert_eq!(masker.endpoint(b"data: endpoint?sessionId=s1\n\n"), None);
         assert!(is_token_path("/token") && is_token_path("/a/oauth2/x?y") && !is_token_path("/mcp"));
     }
 }

@@ -5,6 +5,9 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 
+/// The signal after which a stopped process goes on: it ends nothing.
+pub const CONTINUE: i32 = SIGCONT;
+
 /// The signals that are passed on.
 const PASSED_ON: [i32; 7] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT];
 

@@ -126,6 +126,17 @@ pub fn sessions(current: &OsStr) -> Vec<CompletionCandidate> {
     if looks_like_a_path { PathCompleter::file().complete(current) } else { stored_sessions(current) }
 }
 
+/// Offers the servers of the project's file.
+#[must_use]
+pub fn servers(current: &OsStr) -> Vec<CompletionCandidate> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let (Some(current), Ok(Some(project))) = (current.to_str(), crate::config::project(&here)) else {
+        return Vec::new();
+    };
+    let names = project.servers.into_keys().filter(|name| name.starts_with(current) && is_plain(name));
+    names.map(CompletionCandidate::new).collect()
+}
+
 /// Offers the tools, prompts and resources that were asked for in the newest sessions.
 #[must_use]
 pub fn names(current: &OsStr) -> Vec<CompletionCandidate> {

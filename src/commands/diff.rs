@@ -1,9 +1,9 @@
 //! `diff`: what differs between two sessions.
 
+use super::options::CompareArgs;
 use super::{Context, masks, select};
 use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::collect;
-use crate::analysis::report::{FailOn, Options};
 use crate::analysis::rules::Rules;
 use crate::error::CommandError;
 use crate::exit_code::Code;
@@ -11,18 +11,6 @@ use crate::output::progress::Progress;
 use crate::output::render::diff::{Look, Named, render};
 use crate::output::{json, json_diff};
 use crate::session::selector::Selector;
-
-/// Which surface changes fail.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Surface {
-    /// Those that break a client, or may
-    #[default]
-    Breaking,
-    /// All
-    Any,
-    /// None
-    None,
-}
 
 /// Show what differs between two sessions
 ///
@@ -38,28 +26,12 @@ pub struct DiffArgs {
     /// Session after
     #[arg(add = clap_complete::engine::ArgValueCompleter::new(super::complete::sessions))]
     pub b: String,
-    /// Compare timestamps, ids, tokens, cursors and what masks name by value, not by shape
-    #[arg(long)]
-    pub strict: bool,
-    /// Take two numbers, not both whole, for the same up to this part of the larger, such as 1e-6
-    #[arg(long, value_name = "X", value_parser = parse_tolerance)]
-    pub float_tolerance: Option<f64>,
-    /// Report another order of an array, but do not fail for it
-    #[arg(long)]
-    pub ignore_order: bool,
-    /// Surface changes that end with 1
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    pub fail_on: Surface,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "it has none of its own in the help")]
+    pub compare: CompareArgs,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(value) if (0.0..1.0).contains(&value) => Ok(value),
-        _ => Err("a tolerance is a number from 0 to less than 1".into()),
-    }
 }
 
 /// Runs the command.
@@ -78,16 +50,7 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
     progress.add(sizes[0]);
     let b = collect(&*after.source)?;
     progress.add(sizes[1]);
-    let options = Options {
-        strict: args.strict,
-        float_tolerance: args.float_tolerance,
-        ignore_order: args.ignore_order,
-        fail_on: match args.fail_on {
-            Surface::Breaking => FailOn::Breaking,
-            Surface::Any => FailOn::Any,
-            Surface::None => FailOn::None,
-        },
-    };
+    let options = args.compare.options();
     let rules = if options.strict { Rules::default() } else { masks::rules(&[&a.session, &b.session])? };
     let report = diff_masked(&a, &b, options, &rules);
     drop(progress);
@@ -112,18 +75,4 @@ pub fn run(ctx: &mut Context, args: &DiffArgs) -> Result<Code, CommandError> {
         }
     }
     Ok(if fails { Code::No } else { Code::Done })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tolerances_are_parts() {
-        assert_eq!(parse_tolerance("1e-6"), Ok(1e-6));
-        assert_eq!(parse_tolerance("0"), Ok(0.0));
-        for text in ["1", "-0.1", "x", "NaN", "inf"] {
-            assert!(parse_tolerance(text).is_err(), "{text}");
-        }
-    }
 }

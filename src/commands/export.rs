@@ -6,7 +6,6 @@ use crate::exit_code::Code;
 use crate::output::progress::Progress;
 use crate::session_file::encode;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// Write a session to a file
@@ -42,23 +41,9 @@ pub fn run(ctx: &mut Context, args: &ExportArgs) -> Result<Code, CommandError> {
             (Ok(()), None) => Ok(Code::Done),
         };
     };
-    let cannot = |error: std::io::Error| {
-        CommandError::failed(format!("cannot write `{}`: {}", path.display(), crate::error::sentence(&error)))
-    };
-    // Written beside and then moved: a file that was there stays whole until the new one is.
-    let beside = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    // One that was left behind may be readable by others, or be a link.
-    let _ = std::fs::remove_file(&beside);
-    let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&beside).map_err(cannot)?;
-    let mut out = std::io::BufWriter::new(file);
-    let written = encode::session(&*found.source, &mut out, &mut |bytes| progress.add(bytes))
-        .map_err(CommandError::from)
-        .and_then(|()| out.flush().map_err(cannot))
-        .and_then(|()| std::fs::rename(&beside, path).map_err(cannot));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written?;
+    super::file::write(path, |out| {
+        encode::session(&*found.source, out, &mut |bytes| progress.add(bytes)).map_err(CommandError::from)
+    })?;
     drop(progress);
     ctx.ui.say(&format!("{} written to {}", found.typed, path.display()));
     Ok(Code::Done)

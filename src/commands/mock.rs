@@ -1,10 +1,13 @@
 //! `mock`: is the recorded server, for any client.
 
 use super::Context;
+use super::masks;
 use super::mock_live::{self, LiveServer};
-use super::replay::{parse_pace, parse_time};
+use super::options::parse_time;
+use super::replay::parse_pace;
 use super::select;
 use crate::analysis::normalize::Eye;
+use crate::analysis::rules::Rules;
 use crate::analysis::volatile::Era;
 use crate::capture::signals;
 use crate::cli::GlobalArgs;
@@ -144,7 +147,8 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
     }
     let store = location.path.clone();
     // Borrowed for reading alone: what stands on stdout is the protocol's.
-    let scores = scores(&Context { ui: Ui::new(global.color, true), location }, &args.sessions)?;
+    let (mut scores, rules) = scores(&Context { ui: Ui::new(global.color, true), location }, &args.sessions)?;
+    scores.iter_mut().for_each(|score| score.mask(&rules));
     let settings = Settings {
         stage: stage::Settings { pace: args.pace, timeout: args.timeout },
         matching: match args.matching {
@@ -153,6 +157,7 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
         },
         on_miss: if args.on_miss == Miss::Nearest { OnMiss::Nearest } else { OnMiss::Error },
         eye: Eye { era: Era::of(crate::clock::wall_ns(), 0), strict: false, ..Eye::default() },
+        rules: &rules,
     };
     if !global.quiet {
         greet(ui, &scores);
@@ -191,7 +196,7 @@ fn play(ui: StatusUi, global: &GlobalArgs, args: &MockArgs) -> Result<MockReport
 }
 
 /// Reads the sessions.
-fn scores(ctx: &Context, typed: &[String]) -> Result<Vec<Score>, CommandError> {
+fn scores(ctx: &Context, typed: &[String]) -> Result<(Vec<Score>, Rules), CommandError> {
     let is_file = |text: &String| text.contains('/') || text.ends_with(".jsonl");
     let reader = if !typed.is_empty() && typed.iter().all(is_file) { None } else { ctx.reader()? };
     let mut sessions: Vec<Option<String>> = typed.iter().map(|text| Some(text.clone())).collect();
@@ -199,6 +204,7 @@ fn scores(ctx: &Context, typed: &[String]) -> Result<Vec<Score>, CommandError> {
         sessions.push(None);
     }
     let mut scores = Vec::new();
+    let mut played = Vec::new();
     for session in sessions {
         let session = match (session.filter(|text| text != "latest"), &reader) {
             (None, Some(reader)) => {
@@ -227,8 +233,10 @@ fn scores(ctx: &Context, typed: &[String]) -> Result<Vec<Score>, CommandError> {
         }
         scores.push(score);
         scores.extend(probe);
+        played.push(found.source.session().clone());
     }
-    Ok(scores)
+    let rules = masks::rules(&played.iter().collect::<Vec<_>>())?;
+    Ok((scores, rules))
 }
 
 /// Returns the session in which the client had asked for the revision before it began the one with this id.

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::error::CommandError;
 use crate::session::selector::Selector;
-use crate::session::session::Session;
+use crate::session::session::{Origin, Session};
 use crate::session::source::SessionSource;
 use crate::session_file::FileSource;
 use crate::store::Reader;
@@ -55,8 +55,8 @@ pub fn find<'r>(ctx: &Context, reader: Option<&'r Reader>, text: Option<&str>) -
 pub fn stored(ctx: &Context, reader: &Reader, text: Option<&str>) -> Result<Stored, CommandError> {
     let (text, back) = match Selector::parse(text.unwrap_or("latest")) {
         Selector::Latest => {
-            // What was read from a file is not what somebody just did.
-            let recorded = reader.newest(|stored| !stored.imported)?;
+            // What was read from a file, or made by a test, is not what somebody just did.
+            let recorded = reader.newest(|stored| !stored.imported && stored.session.origin != Origin::Test)?;
             let newest = if recorded.is_some() { recorded } else { reader.newest(|_| true)? };
             return newest.ok_or_else(|| ctx.no_sessions());
         }

@@ -6,9 +6,10 @@
 
 use super::score::{Request, Score, what};
 use crate::analysis::normalize::Eye;
+use crate::analysis::rules::{Hits, Part, Rules, Start};
 use crate::analysis::value_hash::Hashes;
 use crate::protocol::json::Tree;
-use crate::replay::bind::leaves;
+use crate::protocol::json::leaves;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -26,13 +27,16 @@ pub struct Keys {
 }
 
 /// Returns what a request asks for; `params` is JSON text, or empty.
+///
+/// Values that `rules` excuse count as volatile ones.
 #[must_use]
-pub fn keys(method: &str, params: &[u8], eye: Eye<'_>) -> Keys {
+pub fn keys(method: &str, name: Option<&str>, params: &[u8], eye: Eye<'_>, rules: &Rules) -> Keys {
     let strict = Eye { strict: true, ..eye };
-    Keys { value: key(method, params, strict), shape: key(method, params, eye) }
+    let ruled = rules.start_of(method, name, Part::Params);
+    Keys { value: key(method, params, strict, &Start::default()), shape: key(method, params, eye, &ruled) }
 }
 
-fn key(method: &str, params: &[u8], eye: Eye<'_>) -> u64 {
+fn key(method: &str, params: &[u8], eye: Eye<'_>, ruled: &Start<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     method.hash(&mut hasher);
     // Whoever greets is greeted, in whatever revision.
@@ -42,7 +46,7 @@ fn key(method: &str, params: &[u8], eye: Eye<'_>) -> u64 {
     // Absent parameters and none are the same.
     let params = if params.is_empty() { b"{}" } else { params };
     let Ok(tree) = Tree::parse(params) else { return hasher.finish() };
-    let hashes = Hashes::of(&tree, eye);
+    let hashes = Hashes::masked(&tree, eye, &Hits::of(&tree, ruled));
     let mut sum = 0_u64;
     for (name, member) in tree.root().members() {
         // Absent arguments and no arguments are the same to every server.

@@ -2,8 +2,9 @@
 //! subscriptions, and distinctive values of its parameters that came back. All other bytes stay. Pure.
 
 use super::score::{Cue, Part, Request};
+use crate::protocol::json::leaves;
 use crate::protocol::json::{Node, Tree};
-use crate::replay::bind::{content, is_distinctive, leaves};
+use crate::replay::bind::{content, is_distinctive};
 use crate::replay::edit::{self, Edit, span};
 use crate::session::message::Kind;
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@
 
 use super::matcher::{Keys, keys};
 use crate::analysis::normalize::Eye;
+use crate::analysis::rules::Rules;
 use crate::analysis::volatile::Era;
 use crate::protocol::json::Tree;
 use crate::protocol::method;
@@ -115,6 +116,8 @@ pub struct Score {
     pub times: HashMap<Place, i64>,
     /// The status with which the server ended after the client had left.
     pub exit_code: u8,
+    /// When it was.
+    pub era: Option<Era>,
 }
 
 impl Score {
@@ -123,6 +126,14 @@ impl Score {
     pub fn request(&self, place: Place) -> Option<&Request> {
         let found = self.requests.binary_search_by(|request| request.place.cmp(&place)).ok();
         found.and_then(|at| self.requests.get(at))
+    }
+
+    /// Takes what rules excuse in requests for volatile, too.
+    pub fn mask(&mut self, rules: &Rules) {
+        let eye = Eye { era: self.era, ..Eye::default() };
+        for request in &mut self.requests {
+            request.keys = keys(&request.method, request.name.as_deref(), &request.params, eye, rules);
+        }
     }
 }
 
@@ -133,9 +144,10 @@ pub fn score(script: &Script, session: &Session, typed: &str) -> Score {
         session: session.id.clone(),
         typed: typed.to_owned(),
         revision: session.revision().map(str::to_owned),
+        era: Era::of(session.started_at_ns, script.last_ns),
         ..Score::default()
     };
-    let eye = Eye { era: Era::of(session.started_at_ns, script.last_ns), strict: false, ..Eye::default() };
+    let eye = Eye { era: score.era, ..Eye::default() };
     let mut cancels: HashMap<Place, (Place, i64)> = HashMap::new();
     let mut last = None;
     for message in &script.messages {
@@ -174,7 +186,7 @@ fn client_said(score: &mut Score, script: &Script, message: &Message, eye: Eye<'
             let params = at("/params").unwrap_or_default();
             score.requests.push(Request {
                 place: message.place,
-                keys: keys(&method, &params, eye),
+                keys: keys(&method, message.name.as_deref(), &params, eye, &Rules::default()),
                 name: message.name.clone(),
                 id: message.rpc_id.clone().unwrap_or_default(),
                 token: at("/params/_meta/progressToken"),

@@ -9,6 +9,7 @@ use super::score::{Score, what};
 use super::stage::{self, Emission, Stage, Take};
 use super::transport::{Heard, ServerTransport};
 use crate::analysis::normalize::Eye;
+use crate::analysis::rules::Rules;
 use crate::protocol::envelope::scan;
 use crate::protocol::interest::Slot;
 use crate::protocol::json::Tree;
@@ -43,7 +44,7 @@ pub enum OnMiss {
 
 /// How a server is played.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct Settings<'r> {
     /// How the score is played.
     pub stage: stage::Settings,
     /// Which recorded requests may be taken.
@@ -52,13 +53,15 @@ pub struct Settings {
     pub on_miss: OnMiss,
     /// How the client's volatile values are seen.
     pub eye: Eye<'static>,
+    /// What else is volatile in what it asks.
+    pub rules: &'r Rules,
 }
 
 /// Plays the server until the client leaves, or the recorded server ended.
 pub fn run(
     transport: &mut dyn ServerTransport,
     scores: &[Score],
-    settings: Settings,
+    settings: Settings<'_>,
     dice: Dice,
     forward: Option<&mut Forward<'_>>,
     tell: &mut dyn FnMut(&str),
@@ -96,7 +99,7 @@ pub fn error(id: &[u8], code: i64, message: &str) -> Vec<u8> {
 
 struct Server<'s, 'f> {
     transport: &'s mut dyn ServerTransport,
-    settings: Settings,
+    settings: Settings<'s>,
     stage: Stage<'s>,
     matcher: Matcher<'s>,
     dice: Dice,
@@ -267,7 +270,12 @@ impl Server<'_, '_> {
         let at = |pointer: &str| Some(tree.as_ref()?.root().pointer(pointer)?.raw().to_vec());
         let params = at("/params").unwrap_or_default();
         let made = Made { id: id.to_vec(), token: at("/params/_meta/progressToken") };
-        let asked = Asked { method, name, params: &params, keys: keys(method, &params, self.settings.eye) };
+        let asked = Asked {
+            method,
+            name,
+            params: &params,
+            keys: keys(method, name, &params, self.settings.eye, self.settings.rules),
+        };
         let (found, params) = match self.matcher.take(&asked) {
             Ok(found) => (found, params),
             Err(_) if method == "ping" => {

@@ -6,7 +6,7 @@
 //! of 6 digits or more. It is left as it is where the live answer still has it.
 
 use super::edit::{quoted, span};
-use crate::protocol::json::{Kind, Node, Tree};
+use crate::protocol::json::{Kind, Node, Tree, leaves};
 use crate::session::message::Place;
 use std::collections::{HashMap, HashSet};
 
@@ -318,40 +318,6 @@ pub fn is_distinctive(value: &[u8]) -> bool {
         && digits >= 8
         && value.get(..4).is_some_and(|year| year.iter().all(u8::is_ascii_digit));
     (8..=512).contains(&value.len()) && digits > 0 && letters && !blank && !time
-}
-
-/// Returns every scalar with its pointer.
-#[must_use]
-pub fn leaves<'t, 'a>(root: Node<'t, 'a>) -> Vec<(String, Node<'t, 'a>)> {
-    let mut found = Vec::new();
-    // What is open: the length of the pointer before it, and the next index of an array.
-    let mut open: Vec<(usize, Option<usize>)> = Vec::new();
-    let mut pointer = String::new();
-    for (depth, node) in root.descendants() {
-        if depth > 0 {
-            open.truncate(depth);
-            if let Some((length, index)) = open.last_mut() {
-                pointer.truncate(*length);
-                pointer.push('/');
-                match index {
-                    Some(index) => {
-                        pointer.push_str(&index.to_string());
-                        *index += 1;
-                    }
-                    None => {
-                        let key = node.key().unwrap_or_default();
-                        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                    }
-                }
-            }
-        }
-        match node.kind() {
-            Kind::Array => open.push((pointer.len(), Some(0))),
-            Kind::Object => open.push((pointer.len(), None)),
-            _ => found.push((pointer.clone(), node)),
-        }
-    }
-    found
 }
 
 #[cfg(test)]

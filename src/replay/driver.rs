@@ -54,7 +54,7 @@ pub fn run(transport: &mut dyn ClientTransport, script: &Script, plan: &Plan, se
         plan,
         settings,
         limit_ns,
-        live: Live::default(),
+        live: Live::with_room_for(plan.requests.len()),
         report: ReplayReport::default(),
         last: None,
         settle_from: None,

@@ -16,6 +16,9 @@ pub struct Edit {
 /// Returns the text with its spans replaced; of spans that overlap the first counts.
 #[must_use]
 pub fn apply(text: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+    if edits.is_empty() {
+        return text.to_vec();
+    }
     edits.sort_by_key(|edit| (edit.from, edit.to));
     let mut edited = Vec::with_capacity(text.len());
     let mut at = 0;

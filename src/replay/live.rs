@@ -69,6 +69,12 @@ pub struct Live {
 }
 
 impl Live {
+    /// Returns a conversation that has not begun, with room for so many requests.
+    #[must_use]
+    pub fn with_room_for(requests: usize) -> Self {
+        Self { sent: HashMap::with_capacity(requests), open: HashMap::with_capacity(requests), ..Self::default() }
+    }
+
     /// Notes that a request is about to be sent.
     pub fn send(&mut self, place: Place, id: &str, sent: Sent) {
         self.open.entry(IdKey::of(id)).or_default().push(place);
@@ -144,7 +150,10 @@ impl Live {
         if let Some(sent) = self.sent.get_mut(&place) {
             sent.answer = Some(text.to_vec());
         }
-        if let Ok(tree) = Tree::parse(text) {
+        // Nearly no answer tells of a task: a look at the bytes is cheaper than a tree.
+        if memchr::memmem::find(text, b"taskId").is_some()
+            && let Ok(tree) = Tree::parse(text)
+        {
             let result = tree.root().get("result");
             let task = |node: Node<'_, '_>| {
                 let status = node.get("status")?.as_text()?;

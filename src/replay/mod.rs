@@ -10,7 +10,7 @@
 //! | [`choice`] | pure: which steps are sent at all |
 //! | [`driver`] | plays the steps; [`live`] is what it knows of the server |
 //! | [`transport`] | how the driver reaches a server: a trait, and stdio |
-//! | [`report`] | what a replay met besides the differences |
+//! | [`report`] | what a replay met besides the differences; [`tested`] is what a test found |
 
 pub mod answer;
 pub mod bind;
@@ -21,4 +21,5 @@ pub mod live;
 pub mod plan;
 pub mod report;
 pub mod script;
+pub mod tested;
 pub mod transport;

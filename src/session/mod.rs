@@ -13,6 +13,7 @@ pub mod http;
 pub mod mask;
 pub mod message;
 pub mod needle;
+pub mod secret;
 pub mod selector;
 #[expect(clippy::module_inception, reason = "the word of the house for one recording")]
 pub mod session;

@@ -11,6 +11,8 @@ pub enum Origin {
     Record,
     /// A replay of another session.
     Replay,
+    /// A replay that a test made; `latest` passes over it.
+    Test,
     /// A mock that asked a live server.
     Mock,
     /// A load that was driven.
@@ -26,6 +28,7 @@ impl Origin {
         match self {
             Self::Record => "record",
             Self::Replay => "replay",
+            Self::Test => "test",
             Self::Mock => "mock",
             Self::Bench => "bench",
             Self::Import => "import",
@@ -35,7 +38,9 @@ impl Origin {
     /// Returns the origin of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Record, Self::Replay, Self::Mock, Self::Bench, Self::Import].into_iter().find(|o| o.as_str() == name)
+        [Self::Record, Self::Replay, Self::Test, Self::Mock, Self::Bench, Self::Import]
+            .into_iter()
+            .find(|o| o.as_str() == name)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::session::http::HttpExchange;
 use crate::session::message::Message;
 use crate::session::session::Session;
 use crate::session::source::{EachPiece, SessionSource, SourceError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{ControlFlow, Range};
 
 /// A session file that was read.
@@ -72,6 +72,37 @@ impl FileSource {
         }
         deriver.exchanges(&exchanges, |derived| apply(derived, &mut messages, &mut at));
         Ok(Self { header, data, lines, messages, exchanges, default })
+    }
+
+    /// Returns the line of a frame, from 1; of one in parts the first.
+    #[must_use]
+    pub fn line_of(&self, seq: u64) -> Option<usize> {
+        let at = self.lines.partition_point(|(info, ..)| info.seq < seq);
+        self.lines.get(at).filter(|(info, ..)| info.seq == seq).map(|(.., number)| *number)
+    }
+
+    /// Returns the file's content with these frames in the place of the old ones, every other line as it is; `None` if
+    /// one of them stands in parts.
+    ///
+    /// # Errors
+    /// A line cannot be read any more.
+    pub fn with_frames(&self, frames: &BTreeMap<u64, Vec<u8>>) -> Result<Option<Vec<u8>>, SourceError> {
+        let mut data = Vec::with_capacity(self.data.len());
+        let mut from = 0;
+        for (info, _, span, _) in &self.lines {
+            let Some(bytes) = frames.get(&info.seq) else { continue };
+            if info.parts > 0 {
+                return Ok(None);
+            }
+            data.extend_from_slice(self.data.get(from..span.start).unwrap_or_default());
+            let info = FrameInfo { length: bytes.len() as u64, ..info.clone() };
+            super::encode::frame(&info, 0, bytes, self.default, &mut data);
+            // The line's own end stays: the last one may have none.
+            data.pop();
+            from = span.end;
+        }
+        data.extend_from_slice(self.data.get(from..).unwrap_or_default());
+        Ok(Some(data))
     }
 
     /// Returns what the frames tell of the session as a whole.

@@ -65,6 +65,8 @@ pub struct Surroundings {
     pub cwd: Option<PathBuf>,
     /// Variables that are set besides ours.
     pub variables: Vec<(OsString, OsString)>,
+    /// True if it leads a process group of its own even in the foreground of a terminal, as one of several at once must.
+    pub apart: bool,
 }
 
 /// Starts a server somewhere; see [`spawn`].

@@ -62,15 +62,19 @@ pub fn write_some(to: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
 
 /// Waits until one of several descriptors is ready, or was hung up; tells which are.
 pub fn ready<const N: usize>(on: [Option<(BorrowedFd<'_>, PollFlags)>; N], limit: std::time::Duration) -> [bool; N] {
-    let mut watched: Vec<PollFd<'_>> =
-        on.iter().flatten().map(|(on, what)| PollFd::from_borrowed_fd(*on, *what)).collect();
+    // Where one is left out another is asked for twice.
+    let Some(other) = on.iter().flatten().next().copied() else { return [false; N] };
+    let mut watched = on.map(|on| {
+        let (on, what) = on.unwrap_or(other);
+        PollFd::from_borrowed_fd(on, what)
+    });
     let limit = rustix::event::Timespec {
         tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(limit.subsec_nanos()),
     };
     let _ = poll(&mut watched, Some(&limit));
     let mut found = watched.iter().map(|watched| !watched.revents().is_empty());
-    on.map(|on| on.is_some() && found.next().unwrap_or(false))
+    on.map(|on| found.next().unwrap_or(false) && on.is_some())
 }
 
 fn wait(on: BorrowedFd<'_>, what: PollFlags) {

@@ -157,8 +157,8 @@ fn words_that_others_use_are_answered() {
         (&["sessions", "list", "weather"], "mcp-tap sessions show weather"),
         (&["ls", "weather"], "mcp-tap sessions show weather"),
         (&["--store", "x.db", "sessions", "weather"], "mcp-tap sessions --store ~/x.db show weather"),
-        (&["check"], "mcp-tap diff A B                what differs between two sessions"),
-        (&["verify", "x"], "mcp-tap diff A B                what differs between two sessions"),
+        (&["check"], "mcp-tap test -- SERVER…         replays session files and tells which answers differ"),
+        (&["verify", "x"], "mcp-tap test -- SERVER…         replays session files and tells which answers differ"),
         (&["record", "--url", "https://weather.example/mcp"], "mcp-tap record --upstream https://weather.example/mcp"),
         (&["record", "--url=https://weather.example/mcp"], "mcp-tap record --upstream https://weather.example/mcp"),
     ] {

@@ -29,4 +29,5 @@ mod session_file;
 mod stream_properties;
 mod support;
 mod tail;
+mod test_command;
 mod transparent;

@@ -6,7 +6,7 @@
 mod signals;
 mod start;
 mod streams;
-mod terminal;
+pub(crate) mod terminal;
 
 use crate::support::{Output, is_alive};
 use std::path::Path;

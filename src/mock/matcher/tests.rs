@@ -16,7 +16,7 @@ fn request(seq: u64, method: &str, name: Option<&str>, params: &str) -> Request 
         id: seq.to_string(),
         params: params.into(),
         token: None,
-        keys: keys(method, params.as_bytes(), eye()),
+        keys: keys(method, name, params.as_bytes(), eye(), &Rules::default()),
         cancel: None,
         waited_ns: 0,
     }
@@ -32,7 +32,8 @@ fn forecast(city: &str) -> String {
 
 /// Asks, and returns the number of the recorded request, or why there is none.
 fn ask(matcher: &mut Matcher<'_>, method: &str, name: Option<&str>, params: &str) -> Result<(u64, bool), String> {
-    let asked = Asked { method, name, params: params.as_bytes(), keys: keys(method, params.as_bytes(), eye()) };
+    let keys = keys(method, name, params.as_bytes(), eye(), &Rules::default());
+    let asked = Asked { method, name, params: params.as_bytes(), keys };
     let found = matcher.take(&asked).map_err(|miss| miss.why)?;
     let place = matcher.scores[found.spot.score].requests[found.spot.request].place;
     Ok((place.seq, found.again))

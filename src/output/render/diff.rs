@@ -11,7 +11,8 @@ use super::super::ui::Signs;
 use crate::analysis::report::{Change, ChangeKind, DiffReport, Level};
 use crate::session::session::{Origin, Session};
 use std::collections::BTreeMap;
-use values::{cut_left, lines_of, pointer_of};
+pub(super) use values::cut_left;
+use values::{lines_of, pointer_of};
 
 /// How a comparison is shown.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,13 @@ pub fn render(a: &Named<'_>, b: &Named<'_>, report: &DiffReport, look: Look) -> 
     text
 }
 
+/// Returns what differs in surface and results, without titles.
+#[must_use]
+pub fn changes(report: &DiffReport, look: Look) -> String {
+    let body = |section: String| section.split_once('\n').map(|(_, body)| body.to_owned()).unwrap_or_default();
+    body(surface::section(report, look)) + &body(results::section(report, look))
+}
+
 fn equal_line(report: &DiffReport) -> String {
     let exchanges = match report.exchanges {
         [a, b] if a == b => counted(a as u64, "exchange"),
@@ -83,7 +91,9 @@ fn sides(a: &Named<'_>, b: &Named<'_>, report: &DiffReport, look: Look) -> Strin
         let server = session.server.as_ref().map_or_else(|| look.signs.none.to_owned(), ToString::to_string);
         let started = if session.started_at_ns > 0 { moment(session.started_at_ns) } else { look.signs.none.into() };
         let replayed = match (session.origin, &session.parent) {
-            (Origin::Replay, Some(parent)) => format!(", replay of {}", parent.get(..4).unwrap_or(parent)),
+            (Origin::Replay | Origin::Test, Some(parent)) => {
+                format!(", replay of {}", parent.get(..4).unwrap_or(parent))
+            }
             _ => String::new(),
         };
         let said = format!("{}{replayed}", counted(exchanges as u64, "exchange"));
@@ -105,7 +115,7 @@ fn sides(a: &Named<'_>, b: &Named<'_>, report: &DiffReport, look: Look) -> Strin
 }
 
 /// Returns a text with blanks up to a width.
-fn padded(text: &str, width: usize) -> String {
+pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(sanitize::width(text))))
 }
 
@@ -119,7 +129,9 @@ fn of_level(report: &DiffReport, level: Level) -> Vec<&Change> {
     report.changes.iter().filter(|change| change.level == level).collect()
 }
 
-fn identity(report: &DiffReport, look: Look) -> String {
+/// Returns who spoke, if that changed.
+#[must_use]
+pub fn identity(report: &DiffReport, look: Look) -> String {
     let changes = of_level(report, Level::Identity);
     if changes.is_empty() {
         return String::new();

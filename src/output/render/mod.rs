@@ -11,3 +11,4 @@ pub mod pretty;
 pub mod replay;
 pub mod session_list;
 pub mod session_show;
+pub mod test;

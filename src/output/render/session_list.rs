@@ -29,10 +29,12 @@ pub struct Listed {
 /// What stands below the list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
-    /// Sessions in the store, probes left out.
+    /// Sessions in the store, probes and replays of tests left out.
     pub sessions: u64,
     /// Probes that are not shown.
     pub probes: u64,
+    /// Replays of tests that are not shown.
+    pub tests: u64,
     /// Bytes of the store.
     pub bytes: u64,
 }
@@ -70,11 +72,14 @@ pub fn table(listed: &[Listed], totals: Totals, now_ns: i64, width: usize, signs
         text.push_str(&notes);
     }
     let shown = listed.len() as u64;
-    let hidden = if totals.probes > 0 {
-        format!(", {} not shown (--all)", counted(totals.probes, "probe"))
-    } else {
-        String::new()
-    };
+    let probes = (totals.probes > 0).then(|| counted(totals.probes, "probe"));
+    let tests = (totals.tests > 0).then(|| match totals.tests {
+        1 => "1 replay of a test".to_owned(),
+        more => format!("{more} replays of tests"),
+    });
+    let hidden: Vec<String> = probes.into_iter().chain(tests).collect();
+    let hidden =
+        if hidden.is_empty() { String::new() } else { format!(", {} not shown (--all)", hidden.join(" and ")) };
     let of = if shown < totals.sessions {
         format!("{shown} of {}", counted(totals.sessions, "session"))
     } else {
@@ -94,7 +99,7 @@ fn cells(one: &Listed, now_ns: i64, signs: Signs) -> Vec<String> {
     };
     let server = session.server.as_ref().map_or_else(none, |peer| sanitize::line(&peer.to_string()));
     let client = match (&session.parent, session.origin) {
-        (Some(parent), Origin::Replay) => format!("replay of {}", parent.get(..4).unwrap_or(parent)),
+        (Some(parent), Origin::Replay | Origin::Test) => format!("replay of {}", parent.get(..4).unwrap_or(parent)),
         (Some(parent), Origin::Mock) => format!("mock of {}", parent.get(..4).unwrap_or(parent)),
         _ if one.probe => "probe".into(),
         _ => session.client.as_ref().map_or_else(none, |peer| sanitize::line(&peer.to_string())),

@@ -34,5 +34,5 @@ pub use {
     scan::SyntaxError,
     text::{unescape, unescape_bytes},
     tree::{NodeId, Tree},
-    walk::{Children, Descendants},
+    walk::{Children, Descendants, leaves},
 };

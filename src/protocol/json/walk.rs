@@ -1,6 +1,9 @@
 //! Iterators over a tree, none of which recurses.
 
-use super::{node::Node, tree::Tree};
+use super::{
+    node::{Kind, Node},
+    tree::Tree,
+};
 use std::iter::FusedIterator;
 
 /// The direct children of a value in document order, each in constant time.
@@ -81,3 +84,37 @@ impl<'t, 'a> Iterator for Descendants<'t, 'a> {
 }
 
 impl FusedIterator for Descendants<'_, '_> {}
+
+/// Returns every scalar with its pointer.
+#[must_use]
+pub fn leaves<'t, 'a>(root: Node<'t, 'a>) -> Vec<(String, Node<'t, 'a>)> {
+    let mut found = Vec::new();
+    // What is open: the length of the pointer before it, and the next index of an array.
+    let mut open: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut pointer = String::new();
+    for (depth, node) in root.descendants() {
+        if depth > 0 {
+            open.truncate(depth);
+            if let Some((length, index)) = open.last_mut() {
+                pointer.truncate(*length);
+                pointer.push('/');
+                match index {
+                    Some(index) => {
+                        pointer.push_str(&index.to_string());
+                        *index += 1;
+                    }
+                    None => {
+                        let key = node.key().unwrap_or_default();
+                        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    }
+                }
+            }
+        }
+        match node.kind() {
+            Kind::Array => open.push((pointer.len(), Some(0))),
+            Kind::Object => open.push((pointer.len(), None)),
+            _ => found.push((pointer.clone(), node)),
+        }
+    }
+    found
+}

@@ -103,7 +103,7 @@ impl Driver<'_> {
     pub(super) fn listen(&mut self, until_ns: i64) {
         let now = self.transport.now_ns();
         if now >= self.limit_ns {
-            let limit = self.settings.limit.as_secs();
+            let limit = self.settings.limit.as_secs_f64();
             self.report.stopped.get_or_insert(format!("the whole run took longer than {limit} s"));
             return;
         }

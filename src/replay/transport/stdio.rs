@@ -66,17 +66,27 @@ pub struct StdioTransport {
     exited: Option<ExitStatus>,
     open_lanes: usize,
     interrupted: bool,
+    signals: Option<signal_hook::iterator::Handle>,
+}
+
+impl Drop for StdioTransport {
+    fn drop(&mut self) {
+        // Its thread and its pipe end with it: a run may start hundreds of servers.
+        if let Some(signals) = &self.signals {
+            signals.close();
+        }
+    }
 }
 
 impl StdioTransport {
     /// Starts the server.
     ///
-    /// Called from the main thread, which must outlive it: the server dies with the thread that started it.
+    /// Called from a thread that outlives it: the server dies with the thread that started it.
     ///
     /// # Errors
     /// Why it could not be started.
     pub fn start(argv: &[OsString], surroundings: &Surroundings, tap: &Arc<Tap>) -> Result<Self, SpawnError> {
-        let own_group = !process_group::in_foreground();
+        let own_group = surroundings.apart || !process_group::in_foreground();
         if !own_group {
             process_group::adopt_orphans();
         }
@@ -84,6 +94,7 @@ impl StdioTransport {
         let (bell, ringer) = std::io::pipe().map_err(|error| SpawnError::Other(error.to_string()))?;
         let server = stdio::spawn_in(argv, own_group, surroundings)?;
         let (tell, happenings) = channel();
+        let signals = caught.as_ref().ok().map(signal_hook::iterator::SignalsInfo::handle);
         let teller = Teller { happenings: tell, bell: Arc::new(ringer) };
         if let Ok(caught) = caught {
             let teller = teller.clone();
@@ -123,6 +134,7 @@ impl StdioTransport {
             exited: None,
             open_lanes: 2,
             interrupted: false,
+            signals,
         })
     }
 

@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Lines by the id of their request.
-type Said = Arc<(Mutex<HashMap<String, Vec<String>>>, Condvar)>;
+/// What was said of each request.
+type Said = (Mutex<HashMap<String, Vec<String>>>, Condvar);
 
-/// The sample server, and what it has said of each request.
+/// The sample server, and what it has said.
 struct Behind {
     child: Child,
     stdin: Mutex<ChildStdin>,
-    said: Said,
+    said: Arc<Said>,
 }
 
 impl Behind {
@@ -21,7 +21,7 @@ impl Behind {
         let mut command = Command::new(crate::support::TAP);
         command.arg("sample-server").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        let said: Said = Arc::default();
+        let said: Arc<Said> = Arc::default();
         let (lines, heard) = (BufReader::new(child.stdout.take().unwrap()), Arc::clone(&said));
         std::thread::spawn(move || {
             let mut before = Vec::new();

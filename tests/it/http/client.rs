@@ -95,6 +95,17 @@ impl Http {
         String::from_utf8(self.until(b"\r\n\r\n")).unwrap()
     }
 
+    /// Reads an answer in chunks and keeps nothing of it.
+    pub(crate) fn pass_over(&mut self) {
+        self.head();
+        let mut tail: Vec<u8> = Vec::new();
+        while !tail.ends_with(b"\r\n0\r\n\r\n") {
+            assert!(!self.buffer.is_empty() || self.more(), "the body broke off");
+            tail.append(&mut self.buffer);
+            tail.drain(..tail.len().saturating_sub(7));
+        }
+    }
+
     /// Reads a whole answer.
     pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = Answer { head: self.head(), body: Vec::new() };

@@ -97,6 +97,27 @@ fn a_client_that_leaves_is_known_upstream_and_in_2026_it_has_given_up() {
 }
 
 #[test]
+fn a_request_that_breaks_off_is_the_clients_doing() {
+    let env = TestEnv::new();
+    let upstream = Upstream::new(|_, _| false);
+    let tap = Tap::start(&env, &upstream, &[]);
+    let mut client = Http::connect(tap.port);
+    client.write(
+        format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Length: 100\r\n\r\n{{\"half\"", tap.port)
+            .as_bytes(),
+    );
+    client.socket.shutdown(std::net::Shutdown::Both).unwrap();
+    let begun = std::time::Instant::now();
+    while !env.store().exists() {
+        assert!(begun.elapsed() < PATIENCE, "nothing was recorded");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    tap.stop();
+    let exchange = exchanges(&env, &sessions(&env)[0]).remove(0);
+    assert_eq!((exchange["ending"].as_str(), exchange["status"].as_u64()), (Some("client_left"), None));
+}
+
+#[test]
 fn an_answer_that_breaks_off_upstream_breaks_off_at_the_client() {
     let env = TestEnv::new();
     let upstream = Upstream::new(|asked, wire| {
@@ -198,6 +219,8 @@ fn an_old_stream_is_one_session_and_an_absolute_endpoint_leads_through_the_tap()
     let sessions = sessions(&env);
     assert_eq!(sessions.len(), 1, "{sessions:?}");
     assert_eq!(sessions[0]["client"]["name"], "old");
+    let stream = String::from_utf8(env.stream("to_client", "sse")).unwrap();
+    assert!(stream.contains("/messages?sessionId=<masked:") && !stream.contains("x1"), "{stream}");
     let exchanges = exchanges(&env, &sessions[0]);
     let rewritten = exchanges[0]["rewritten"][0].as_str().unwrap();
     assert!(rewritten.starts_with("endpoint event: http://127.0.0.1:"), "{rewritten}");
@@ -208,4 +231,43 @@ fn an_old_stream_is_one_session_and_an_absolute_endpoint_leads_through_the_tap()
         .map(|m| m["answers"]["seq"].clone())
         .collect();
     assert_eq!(answers, [1]);
+}
+
+#[test]
+fn long_bodies_and_long_streams_are_never_held_whole() {
+    let env = TestEnv::new();
+    let upstream = Upstream::new(|asked, wire| {
+        wire.stream("");
+        if asked.text().contains("events") {
+            for event in 0..10_000 {
+                wire.chunk(
+                    format!("id: {event}\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}}\n\n").as_bytes(),
+                );
+            }
+        } else {
+            wire.chunk(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\"");
+            (0..100).for_each(|_| wire.chunk(&vec![b'x'; 1 << 20]));
+            wire.chunk(b"\"}}\n\n");
+        }
+        wire.end();
+        true
+    });
+    let tap = Tap::start(&env, &upstream, &[]);
+    let mut client = Http::connect(tap.port);
+    for (id, method) in [(1, "bytes"), (2, "events")] {
+        client.send("POST", "/mcp", "", request(id, method, "{}").as_bytes());
+        client.pass_over();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", tap.process.child.id())).unwrap_or_default();
+    tap.stop();
+    let session = sessions(&env).remove(0);
+    // A disk that stands still costs copies, never traffic.
+    if session["lost_frames"] == 0 {
+        assert_eq!((session["frames"].as_u64(), session["messages"].as_u64()), (Some(10_003), Some(10_003)));
+    }
+    // Where the system tells it: what waits for the disk is 32 MiB at most.
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+        let kib: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kib < 110 << 10, "{kib} KiB");
+    }
 }

@@ -172,3 +172,21 @@ fn what_cannot_be_played_is_said() {
     assert_eq!(output.code(), 2);
     assert!(output.errors().contains("mcp-tap mock SESSION"), "{}", output.errors());
 }
+
+#[test]
+fn what_a_mask_excuses_in_a_request_is_no_miss() {
+    let env = TestEnv::new();
+    let mask = "[[mask]]\ntool = \"get_forecast\"\nat = \"/params/arguments/city\"\nas = \"random\"\n";
+    std::fs::write(env.path().join("mcp-tap.toml"), mask).unwrap();
+    let mut client = mock(&env, &[&session("revision-2025-11-25")]);
+    client.initialize("2025-11-25");
+    // Another text is excused, another type is not.
+    client.line(&call("7", "get_forecast", &forecast("Rome")));
+    client.expect(r#""id":7,"#);
+    client.line(&call("8", "get_forecast", r#"{"city":null,"days":7}"#));
+    client.expect(r#""id":8,"#);
+    let output = client.end().ok();
+    let answers: Vec<bool> = output.text().lines().skip(1).map(|line| line.contains(r#"{\"city\":\"Oslo\""#)).collect();
+    assert_eq!(answers, [true, false], "{}", output.text());
+    assert!(output.errors().contains("get_forecast: the nearest is"), "{}", output.errors());
+}

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// A program that runs in the foreground of a terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     keys: Box<dyn Write + Send>,
     screen: Arc<Mutex<Vec<u8>>>,
@@ -18,7 +18,7 @@ struct Terminal {
 
 impl Terminal {
     /// Starts a shell that becomes the tap, so that redirections can be asked for.
-    fn start(env: &TestEnv, script: &str, words: &[&str]) -> Self {
+    pub(crate) fn start(env: &TestEnv, script: &str, words: &[&str]) -> Self {
         let size = PtySize { rows: 24, cols: 200, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let mut command = CommandBuilder::new("/bin/sh");
@@ -42,15 +42,15 @@ impl Terminal {
         Self { child, keys, screen, _master: pair.master }
     }
 
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().expect("not poisoned")).into_owned()
     }
 
-    fn shows(&self, text: &str) {
+    pub(crate) fn shows(&self, text: &str) {
         assert!(soon(|| memmem(self.screen().as_bytes(), text.as_bytes())), "no `{text}` in {}", self.screen());
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush()).expect("the terminal is there");
     }
 
@@ -59,7 +59,7 @@ impl Terminal {
     }
 
     /// Waits for the end; a number above 128 is a signal's.
-    fn ends(&mut self) -> u32 {
+    pub(crate) fn ends(&mut self) -> u32 {
         assert!(soon(|| !crate::support::is_alive(self.process() as i32)), "it does not end: {}", self.screen());
         self.child.wait().expect("the child is ours").exit_code()
     }

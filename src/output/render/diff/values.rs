@@ -26,7 +26,7 @@ pub(super) fn pointer_of(change: &Change) -> String {
 }
 
 /// Returns a text cut to so many columns at its beginning: of a pointer, the end says more.
-pub(super) fn cut_left(text: &str, columns: usize, look: Look) -> String {
+pub(in crate::output::render) fn cut_left(text: &str, columns: usize, look: Look) -> String {
     if sanitize::width(text) <= columns {
         return text.to_owned();
     }

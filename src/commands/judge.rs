@@ -1,88 +1,62 @@
-//! The verdict of a replay: the comparison of what was recorded with what it made.
+//! The verdict on a replay: the comparison of what was recorded with what it made.
 
-use super::diff::Surface;
-use super::replay::ReplayArgs;
-use super::select::{self, Found};
-use super::{Context, masks};
+use super::masks;
 use crate::analysis::diff::diff_masked;
 use crate::analysis::exchanges::{Recording, collect};
 use crate::analysis::report::{DiffReport, FailOn, Options};
 use crate::analysis::rules::Rules;
 use crate::error::CommandError;
-use crate::exit_code::Code;
-use crate::output::render::diff::{Look, Named, render};
-use crate::output::render::replay::met;
-use crate::output::{json, json_diff};
 use crate::replay::choice;
 use crate::replay::plan::Plan;
 use crate::replay::report::ReplayReport;
 use crate::replay::script::Script;
 use crate::session::frame::Direction;
 use crate::session::message::Place;
+use crate::session::source::SessionSource;
 use std::collections::HashSet;
 
-/// Compares, prints and judges.
+/// Two sessions, what differs, and what the replay met.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// The recording, without what was not sent.
+    pub(super) a: Recording,
+    /// The session that playing it made.
+    pub(super) b: Recording,
+    /// What differs.
+    pub(super) differences: DiffReport,
+    /// What was met besides.
+    pub(super) report: ReplayReport,
+    /// True if the answer is "no".
+    pub(super) fails: bool,
+}
+
+/// Compares a recording with the session that playing it made.
+///
+/// `one` is true where a single message was asked for: it is judged by itself, and so is what was left out for it.
 ///
 /// # Errors
-/// A session cannot be read.
-pub(super) fn compare(
-    ctx: &mut Context,
-    args: &ReplayArgs,
-    found: &Found<'_>,
+/// A session cannot be read, or a mask cannot be used.
+pub(super) fn judge(
+    recorded: &dyn SessionSource,
+    made: &dyn SessionSource,
     script: &Script,
     plan: &Plan,
-    played: &str,
     mut report: ReplayReport,
-) -> Result<Code, CommandError> {
-    let reader = ctx.reader()?;
-    let made = select::find(ctx, reader.as_ref(), Some(played))?;
-    let (mut a, b) = (collect(&*found.source)?, collect(&*made.source)?);
+    options: Options,
+    one: bool,
+) -> Result<Judged, CommandError> {
+    let (mut a, b) = (collect(recorded)?, collect(made)?);
     leave_out(&mut a, plan, &report);
-    let options = Options {
-        strict: args.strict,
-        float_tolerance: args.float_tolerance,
-        ignore_order: args.ignore_order,
-        fail_on: match args.fail_on {
-            Surface::Breaking => FailOn::Breaking,
-            Surface::Any => FailOn::Any,
-            Surface::None => FailOn::None,
-        },
-    };
     let rules = if options.strict { Rules::default() } else { masks::rules(&[&a.session, &b.session])? };
     let mut differences = diff_masked(&a, &b, options, &rules);
-    // One exchange alone is judged by itself; so is what a person left out on purpose before it.
-    if args.target.iter().all(|word| word.parse::<u64>().is_err())
-        && let Some(after) = choice::first_unsent_write(plan, script)
-    {
+    if one {
+        report.skipped.retain(|skipped| skipped.fails);
+    } else if let Some(after) = choice::first_unsent_write(plan, script) {
         let count = leave_unjudged(&mut differences, after);
         report.not_judged = (count > 0).then_some((count, after));
     }
-    let one = args.target.iter().any(|word| word.parse::<u64>().is_ok());
-    if one {
-        report.skipped.retain(|skipped| skipped.fails);
-    }
     let fails = differences.fails(options.fail_on) || report.fails();
-    if args.json {
-        let body = json_diff::ReplayBody {
-            a: json::SessionObject::of(&a.session, found.source.is_live(), false, false),
-            b: json::SessionObject::of(&b.session, false, false, false),
-            diff: json_diff::DiffObject::of(&differences, options.fail_on),
-            failed: fails,
-            replay: json_diff::ReplayObject::of(&report),
-        };
-        json::report(ctx.ui.out(), "replay", body)?;
-    } else {
-        let named = |session, id: &str| Named { session, id: id.to_owned() };
-        let look = Look { width: ctx.ui.width(), signs: ctx.ui.signs() };
-        let text = render(&named(&a.session, &found.id), &named(&b.session, &made.id), &differences, look);
-        ctx.ui.print(&text)?;
-        let met = met(&report, look);
-        if !met.is_empty() {
-            ctx.ui.print(&format!("\n{met}"))?;
-        }
-        ctx.ui.next(&format!("mcp-tap inspect {}", made.id));
-    }
-    Ok(if fails { Code::No } else { Code::Done })
+    Ok(Judged { a, b, differences, report, fails })
 }
 
 /// Takes out of the recording what was not sent, and what was asked during it.
