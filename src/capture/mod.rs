@@ -5,6 +5,7 @@
 
 pub mod assemble;
 mod bodies;
+pub mod bridge;
 pub mod buffers;
 mod checkpoints;
 pub mod decode;

@@ -22,6 +22,7 @@ mod mock_live;
 pub mod options;
 mod play;
 pub mod record;
+pub mod record_bridge;
 pub mod record_http;
 pub mod replay;
 pub mod review;

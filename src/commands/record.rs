@@ -1,5 +1,6 @@
 //! `record`: runs a server command and records what passes.
 
+use super::record_bridge;
 use super::record_http::{self, HttpArgs};
 use crate::capture::launch;
 use crate::capture::recorder::{Notice, Notify, Plan, Summary};
@@ -67,6 +68,9 @@ pub fn run(global: &GlobalArgs, args: &RecordArgs) -> u8 {
         return 2;
     }
     if let Some(url) = &args.http.upstream {
+        if args.http.stdio {
+            return record_bridge::run(ui, &location_of(ui, global), args, url);
+        }
         return record_http::run(ui, &location_of(ui, global), args, url);
     }
     if crate::config::is_off() {
@@ -126,7 +130,7 @@ fn greet(ui: StatusUi, location: &Location, plan: &Plan, args: &RecordArgs) {
     ui.tell_person("or type JSON-RPC here, one message a line; Ctrl-D ends it");
 }
 
-fn notify(ui: StatusUi, said: Arc<AtomicBool>) -> Notify {
+pub(super) fn notify(ui: StatusUi, said: Arc<AtomicBool>) -> Notify {
     Arc::new(move |notice| {
         let (text, counts) = match notice {
             Notice::CannotRecord(why) => (format!("not recording: {}", sanitize::line(&why)), true),

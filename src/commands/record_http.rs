@@ -40,6 +40,9 @@ pub struct HttpArgs {
     /// Listen here for its clients (default: 127.0.0.1 and a port made of the URL)
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
+    /// Talk to the client on stdin and stdout, and to the server over HTTP
+    #[arg(long, requires = "upstream", conflicts_with_all = ["listen", "allow_remote"])]
+    pub stdio: bool,
     /// Let others than this machine connect to the listener
     #[arg(long)]
     pub allow_remote: bool,
@@ -82,7 +85,7 @@ impl HttpArgs {
 }
 
 /// A sentence for a person, and what to do.
-struct Wrong(String, Option<String>);
+pub(super) struct Wrong(pub(super) String, pub(super) Option<String>);
 
 /// Runs the command and returns the exit status.
 #[must_use]
@@ -126,7 +129,7 @@ pub fn run(ui: StatusUi, location: &Location, args: &RecordArgs, url: &str) -> u
     }
 }
 
-fn plan(location: &Location, args: &RecordArgs, url: &str) -> Result<HttpPlan, Wrong> {
+pub(super) fn plan(location: &Location, args: &RecordArgs, url: &str) -> Result<HttpPlan, Wrong> {
     let upstream = upstream(url)?;
     let http = &args.http;
     let (listen, names) = addresses(&upstream, http)?;
@@ -160,7 +163,7 @@ fn plan(location: &Location, args: &RecordArgs, url: &str) -> Result<HttpPlan, W
     })
 }
 
-fn upstream(url: &str) -> Result<Uri, Wrong> {
+pub(super) fn upstream(url: &str) -> Result<Uri, Wrong> {
     let shown = sanitize::line(&redact::url(url));
     let hint = || Some("such as https://host.example/mcp".to_owned());
     let parsed: Uri = url.parse().map_err(|_| Wrong(format!("`{shown}` is not a URL"), hint()))?;

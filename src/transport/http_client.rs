@@ -1,7 +1,8 @@
 //! The way to an upstream server: TLS, HTTP/1.1 and HTTP/2, and a proxy in between.
 
 use super::http_body::Carried;
-use hyper::body::Incoming;
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -35,13 +36,16 @@ pub struct Options {
 #[error("{0}")]
 pub struct ClientError(pub String);
 
+/// A body on its way up: one that passes through, or one of our own.
+type Outgoing = Either<Carried, Full<Bytes>>;
+
 /// A client of one upstream.
 #[derive(Clone)]
 pub enum HttpClient {
     /// Straight to it.
-    Direct(Client<HttpsConnector<HttpConnector>, Carried>),
+    Direct(Client<HttpsConnector<HttpConnector>, Outgoing>),
     /// Through the tunnel of a proxy.
-    Tunneled(Client<HttpsConnector<Tunnel<HttpConnector>>, Carried>),
+    Tunneled(Client<HttpsConnector<Tunnel<HttpConnector>>, Outgoing>),
 }
 
 impl HttpClient {
@@ -71,6 +75,18 @@ impl HttpClient {
     /// # Errors
     /// The upstream cannot be reached, or does not answer in HTTP.
     pub async fn send(&self, request: Request<Carried>) -> Result<Response<Incoming>, ClientError> {
+        self.send_any(request.map(Either::Left)).await
+    }
+
+    /// Sends a request whose body is there as a whole.
+    ///
+    /// # Errors
+    /// The upstream cannot be reached, or does not answer in HTTP.
+    pub async fn send_whole(&self, request: Request<Bytes>) -> Result<Response<Incoming>, ClientError> {
+        self.send_any(request.map(|body| Either::Right(Full::new(body)))).await
+    }
+
+    async fn send_any(&self, request: Request<Outgoing>) -> Result<Response<Incoming>, ClientError> {
         let sent = match self {
             Self::Direct(client) => client.request(request).await,
             Self::Tunneled(client) => client.request(request).await,

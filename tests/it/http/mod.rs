@@ -2,6 +2,7 @@
 
 mod bodies;
 mod both;
+mod bridge;
 mod client;
 mod listener;
 mod secure;
