@@ -41,7 +41,7 @@ pub struct HttpArgs {
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
     /// Talk to the client on stdin and stdout, and to the server over HTTP
-    #[arg(long, requires = "upstream", conflicts_with_all = ["listen", "allow_remote"])]
+    #[arg(long, requires = "upstream", conflicts_with_all = ["listen", "allow_remote", "no_redact"])]
     pub stdio: bool,
     /// Let others than this machine connect to the listener
     #[arg(long)]
