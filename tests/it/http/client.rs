@@ -50,8 +50,9 @@ impl Http {
     pub(crate) fn send(&mut self, verb: &str, path: &str, headers: &str, body: &[u8]) {
         let host = format!("Host: 127.0.0.1:{}\r\n", self.port);
         let length = if verb == "POST" { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
-        self.write(format!("{verb} {path} HTTP/1.1\r\n{host}{headers}{length}\r\n").as_bytes());
-        self.write(body);
+        // In one piece, as clients do: who is refused for its head is hung up on before its body.
+        let head = format!("{verb} {path} HTTP/1.1\r\n{host}{headers}{length}\r\n");
+        self.write(&[head.as_bytes(), body].concat());
     }
 
     /// Sends a POST to the endpoint and reads its answer.
